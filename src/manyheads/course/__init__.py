@@ -1,0 +1,1 @@
+"""From lesson text to source, release and solution notebooks."""

@@ -1,0 +1,1 @@
+"""Grading notebooks: what a hand-in goes through before, while and after it runs."""

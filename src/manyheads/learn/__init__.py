@@ -1,0 +1,41 @@
+"""All that a lesson imports to show something: pictures, explorers, the experiment, quiz, flashcards, hints.
+
+Names are loaded on first use, so that ``from manyheads import learn`` costs nothing.
+"""
+
+import importlib
+
+_HOME = {
+    "live": "mode",
+    "demonstration": "mode",
+    "running_example": "toy",
+    "sentence": "toy",
+    "flow_map": "flow",
+    "HEAD_COLOURS": "palette",
+    "plot_head": "heatmaps",
+    "plot_heads": "heatmaps",
+    "summary": "heatmaps",
+    "train_heads": "experiment",
+    "stored_sweep": "experiment",
+    "plot_sweep": "experiment",
+    "real_heads": "real",
+    "split_picture": "explorers",
+    "split_explorer": "explorers",
+    "quiz": "quiz",
+    "flashcards": "flashcards",
+    "hints": "hints",
+    "symptoms": "hints",
+    "mentor": "mentor",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"manyheads.learn has no {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
