@@ -21,11 +21,11 @@ _HOME = {
     "real_heads": "real",
     "split_picture": "explorers",
     "split_explorer": "explorers",
-    "quiz": "quiz",
-    "flashcards": "flashcards",
-    "hints": "hints",
-    "symptoms": "hints",
-    "mentor": "mentor",
+    "quiz": "questions",
+    "flashcards": "cards",
+    "hints": "help",
+    "symptoms": "help",
+    "mentor": "mentoring",
 }
 
 __all__ = list(_HOME)
