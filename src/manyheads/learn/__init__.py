@@ -21,6 +21,7 @@ _HOME = {
     "real_heads": "real",
     "split_picture": "explorers",
     "split_explorer": "explorers",
+    "split_cells": "cells",
     "quiz": "questions",
     "flashcards": "cards",
     "hints": "help",
