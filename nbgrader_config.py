@@ -15,6 +15,7 @@ from nbgrader.preprocessors import (
 )
 
 from manyheads.course.stubs import StubSolutions
+from manyheads.grade.plugin import configure
 
 c = get_config()  # noqa: F821
 
@@ -41,3 +42,6 @@ c.GenerateAssignment.preprocessors = [
     ComputeChecksums,
     CheckCellMetadata,
 ]
+
+# Intake, feedback and a quick shutdown of kernels: what the course adds to nbgrader's grading.
+configure(c)

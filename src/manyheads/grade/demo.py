@@ -1,0 +1,112 @@
+"""A sample class from release to a table of grades, by nbgrader, in a folder of its own."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from manyheads.course import sample
+from manyheads.course.build import build_into
+from manyheads.course.lesson import Course
+
+from . import table
+from .nbgrading import Failed, Nbgrader
+
+
+@dataclass
+class Demo:
+    """What a run made."""
+
+    nbgrader: Nbgrader
+    lessons: list[str]
+    class_: dict[str, list[table.Submission]] = field(default_factory=dict)
+    feedback: list[Path] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def csv(self) -> Path:
+        return self.nbgrader.course.root / "grades.csv"
+
+
+def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = None,
+        console: Console | None = None) -> Demo:
+    """Build, hand in, grade and give back the sample class in ``folder``, which must be empty or not exist.
+
+    A submission that cannot be graded does not stop the others: it is among ``problems``. Raises Failed if a lesson
+    cannot be released or the grades cannot be exported, Refused if a lesson cannot be built.
+    """
+    started = time.monotonic()
+    console = console or Console(quiet=True)
+    console.print(f"Building the course in {folder}")
+    course = build_into(folder, lessons, origin)
+    demo = Demo(Nbgrader(course), course.lessons())
+    for lesson in demo.lessons:
+        demo.nbgrader.release(lesson)
+    students = [student.name for student in sample.STUDENTS]
+    with Progress(TextColumn("{task.description:<40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                  console=console) as progress:
+        bar = progress.add_task("handing in", total=len(students) * len(demo.lessons))
+        for lesson in demo.lessons:
+            for student in students:
+                demo.nbgrader.hand_in(lesson, student, sample.hand_in(course, lesson, student))
+                progress.advance(bar)
+        progress.update(bar, description="handed in")
+        why_not = _each(demo, students, progress, "grading", demo.nbgrader.autograde)
+        for lesson in demo.lessons:
+            demo.class_[lesson] = [table.read(demo.nbgrader, lesson, student, why_not.get((lesson, student), ""))
+                                   for student in students]
+        graded = {(submission.lesson, submission.student) for class_ in demo.class_.values() for submission in class_
+                  if submission.status == table.GRADED}
+        _each(demo, students, progress, "writing feedback",
+              lambda lesson, student: demo.feedback.append(demo.nbgrader.feedback(lesson, student)), graded)
+    demo.nbgrader.export(demo.csv)
+    demo.seconds = time.monotonic() - started
+    return demo
+
+
+def _each(demo: Demo, students: list[str], progress: Progress, what: str, step,
+          only: set[tuple[str, str]] | None = None) -> dict[tuple[str, str], str]:
+    """Do ``step(lesson, student)`` for the class, going on after a failure; return the reasons of failures."""
+    why_not = {}
+    pairs = [(lesson, student) for lesson in demo.lessons for student in students
+             if only is None or (lesson, student) in only]
+    bar = progress.add_task(what, total=len(pairs))
+    for lesson, student in pairs:
+        progress.update(bar, description=f"{what}: {lesson} {student}"[:40])
+        try:
+            step(lesson, student)
+        except Failed as problem:
+            why_not[lesson, student] = str(problem)
+            demo.problems.append(f"{what} {lesson} of {student}: {problem}")
+        progress.advance(bar)
+    progress.update(bar, description=f"{what}: done")
+    return why_not
+
+
+def show(demo: Demo, console: Console) -> None:
+    """Print the tables, then where to look."""
+    console.print()
+    for lesson in demo.lessons:
+        asked = table.questions(demo.nbgrader, lesson)
+        console.print(table.grades(lesson, asked, demo.class_[lesson]))
+        console.print()
+    for lesson in demo.lessons:
+        asked = table.questions(demo.nbgrader, lesson)
+        console.print(table.mistakes(lesson, asked, demo.class_[lesson]))
+        console.print()
+    console.print("The sample class:")
+    for student in sample.STUDENTS:
+        console.print(f"  {student.name}: {student.about}")
+    root = demo.nbgrader.course.root
+    count = sum(len(class_) for class_ in demo.class_.values())
+    console.print(f"\n{count} submissions graded by nbgrader in {demo.seconds:.0f} s. "
+                  "Written answers are marked by hand: Formgrader shows them.")
+    console.print("Where to look:")
+    for label, path in (("feedback, open in a browser", root / "feedback" / "known-mistakes"),
+                        ("graded notebooks", root / "autograded"), ("grades as CSV", demo.csv),
+                        ("the gradebook", root / "gradebook.db")):
+        console.print(f"  {label + ':':<29}{path}", soft_wrap=True, highlight=False)
+    console.print(f"  {'Formgrader:':<29}cd {root} && jupyter lab", soft_wrap=True, highlight=False)

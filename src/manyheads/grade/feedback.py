@@ -1,0 +1,245 @@
+"""What a student gets back: their work, the points, and one message a question.
+
+Never in it: hidden test code, expected values, tracebacks of ours, paths, or a script of anybody's.
+While student and test code share one process (as under stock nbgrader), a student who sets out to print the test's
+variables from inside their own function can put them into their own exception message: that is for the two-process
+grader to stop, not for the feedback.
+"""
+
+import re
+from dataclasses import dataclass
+
+from bleach import clean
+from bleach.css_sanitizer import CSSSanitizer
+from jinja2 import pass_context
+from nbconvert.filters.ansi import strip_ansi
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_output
+from nbgrader import utils
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+MOST_CHARACTERS = 10_000  # of one printed output
+SAFE_OUTPUTS = ("text/plain", "image/png", "image/jpeg")
+
+RIGHT = "right"
+PARTLY = "partly right"
+NOT_RIGHT = "not right yet"
+NOT_ATTEMPTED = "not attempted"
+RAISED = "raised an error"
+TIMED_OUT = "timed out"
+
+_FRAME = re.compile(r"^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)", re.MULTILINE)
+_PART_WRONG = re.compile(r"^[^:\n]+: not right yet: .+$", re.MULTILINE)
+_PART_RAISED = re.compile(r"^([^:\n]+: raised (\w+)): .*$", re.MULTILINE)
+_PATH = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:)?(?:[\\/][\w.+@~ -]*[\w.+@~-])+[\\/]([\w.+@~-]+)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a graded test cell says: one of the statuses above, and the message for the student."""
+
+    status: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.status.capitalize()}{': ' if self.message else '.'}{self.message}"
+
+
+def is_test(cell: NotebookNode) -> bool:
+    """A graded cell that the student does not write."""
+    return cell.cell_type == "code" and utils.is_grade(cell) and not utils.is_solution(cell)
+
+
+def visible_source(source: str) -> str:
+    """The lines of a test cell that the released notebook shows."""
+    kept, hidden = [], False
+    for line in source.split("\n"):
+        if "BEGIN HIDDEN TESTS" in line:
+            hidden = True
+        elif "END HIDDEN TESTS" in line:
+            hidden = False
+        elif not hidden:
+            kept.append(line)
+    return "\n".join(kept).rstrip()
+
+
+def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
+    """Read an executed test cell: what it says to the student, without what it must not say.
+
+    Needs the autograded notebook around it to find the student's own line of an exception.
+    """
+    for output in cell.outputs:
+        if output.output_type == "error":
+            return _of_error(output, cell, nb)
+    for output in cell.outputs:
+        if output.output_type == "stream" and output.name == "stderr":
+            return Verdict(NOT_RIGHT, "your code wrote a warning while it was checked, which counts as an error here:\n"
+                           + _printable(output.text))
+    got, most = utils.determine_grade(cell)
+    if got is not None and got < most:
+        return Verdict(PARTLY if got else NOT_RIGHT, "\n".join(_failed_parts(cell)))
+    return Verdict(RIGHT, "")
+
+
+def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Verdict:
+    said = without_paths(output.evalue)
+    match output.ename:
+        case "NotRight":
+            return Verdict(NOT_RIGHT, said)
+        case "NotAttempted" | "NotImplementedError":
+            return Verdict(NOT_ATTEMPTED, said)
+        case "CellTimeoutError":
+            return Verdict(TIMED_OUT, "your code did not finish in the time that a cell may take.")
+    line = _student_line(output, nb, but_not=cell)
+    if line:
+        return Verdict(RAISED, f"{output.ename}: {said}\n{line}")
+    if output.ename == "NameError" and (name := re.search(r"'(\w+)'", said)) and name[1] in visible_source(cell.source):
+        return Verdict(NOT_ATTEMPTED, f"{name[1]} is not there. Was its cell deleted, or did it stop with an error?")
+    # The exception comes from the test itself, so its text may hold what the test expects.
+    return Verdict(NOT_RIGHT, f"the check could not use what your code gave ({output.ename}).")
+
+
+def _student_line(output: NotebookNode, nb: NotebookNode, but_not: NotebookNode | None = None) -> str:
+    """The student's line that an exception comes from; empty if it comes from the cell ``but_not``, or from no cell."""
+    frames = _FRAME.findall(strip_ansi("\n".join(output.traceback)))
+    if not frames:
+        return ""
+    count, number = (int(part) for part in frames[-1])
+    for cell in nb.cells:
+        if cell.cell_type == "code" and cell.execution_count == count:
+            if cell is but_not or is_test(cell):
+                return ""
+            lines = cell.source.split("\n")
+            where = utils.is_solution(cell) and cell.metadata.nbgrader["grade_id"]
+            text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+            return f"  in {f'your cell {where}' if where else 'a cell of yours'}, line {number}: {text}"
+    return ""
+
+
+def _failed_parts(cell: NotebookNode) -> list[str]:
+    """The messages that Parts printed. Anything else that was printed in a test cell is left out."""
+    printed = "\n".join(output.text for output in cell.outputs if output.output_type == "stream")
+    found = [(hit.start(), hit[0]) for hit in _PART_WRONG.finditer(printed)]
+    for hit in _PART_RAISED.finditer(printed):
+        # An assertion's text is the test's, not the student's.
+        found.append((hit.start(), f"{hit[1]}." if hit[2] == "AssertionError" else hit[0]))
+    return [without_paths(line) for _, line in sorted(found)]
+
+
+def without_paths(text: str) -> str:
+    """Replace every absolute path by its last part."""
+    return _PATH.sub(r"\1", text)
+
+
+def _printable(text: str) -> str:
+    text = without_paths(strip_ansi(text))
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "\n... (the rest is left out)"
+
+
+def redact(nb: NotebookNode) -> None:
+    """Turn an autograded notebook into what its student may see, in place.
+
+    A test cell shows the lines that the student had, and its verdict. Every other code cell keeps its code, its
+    printed text and its pictures; an exception is one message with the student's line.
+    """
+    told = [str(verdict(cell, nb)) if is_test(cell) else None for cell in nb.cells]
+    shown = [None if is_test(cell) or cell.cell_type != "code" else _own_outputs(cell, nb) for cell in nb.cells]
+    for cell, message, outputs in zip(nb.cells, told, shown, strict=True):
+        if message is not None:
+            cell.source = visible_source(cell.source)
+            cell.outputs = [new_output("stream", name="stdout", text=message + "\n")]
+        elif outputs is not None:
+            cell.outputs = outputs
+        elif cell.cell_type == "raw":  # would be copied into the page as it is
+            cell.cell_type = "markdown"
+            cell.source = "```\n" + cell.source.replace("```", "'''") + "\n```"
+    nb.metadata.pop("widgets", None)
+
+
+def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
+    kept = []
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            kept.append(new_output("stream", name=output.name, text=_printable(output.text)))
+        elif output.output_type == "error":
+            line = _student_line(output, nb)
+            message = f"{output.ename}: {without_paths(output.evalue)}" + (f"\n{line}" if line else "")
+            kept.append(new_output("error", ename=output.ename, evalue=without_paths(output.evalue),
+                                   traceback=[message]))
+        else:
+            data = {kind: output.data[kind] for kind in SAFE_OUTPUTS if kind in output.data}
+            if isinstance(data.get("text/plain"), str):
+                data["text/plain"] = _printable(data["text/plain"])
+            if data:
+                kept.append(new_output("display_data", data=data))
+    return kept
+
+
+class RedactTests(NbGraderPreprocessor):
+    """Among ``GenerateFeedback.preprocessors``, after GetGrades: :func:`redact`, and a summary on top."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        unmarked = self._unmarked(resources["nbgrader"])
+        for cell in nb.cells:
+            if is_test(cell):
+                given, (auto, _) = cell.metadata.nbgrader.get("score"), utils.determine_grade(cell)
+                if given != auto:
+                    cell.metadata.nbgrader["changed"] = True
+        redact(nb)
+        for cell in nb.cells:
+            meta = cell.metadata.get("nbgrader", {})
+            if meta.pop("changed", False):
+                cell.outputs.append(new_output("stream", name="stdout", text="The points were set by the instructor.\n"))
+            if meta.get("grade_id") in unmarked and utils.is_solution(cell):
+                note = "Not marked yet: the points of this answer are still to come."
+                meta["comment"] = f"{meta['comment']}\n\n{note}" if meta.get("comment") else note
+        summary = self._summary(nb, unmarked)
+        if summary:
+            nb.cells.insert(0, new_markdown_cell(summary))
+        return nb, resources
+
+    def _unmarked(self, who: dict) -> dict[str, float]:
+        """Grade id -> points of the answers that wait for marking by hand."""
+        with Gradebook(who["db_url"]) as gradebook:
+            notebook = gradebook.find_submission_notebook(who["notebook"], who["assignment"], who["student"])
+            return {grade.name: grade.max_score for grade in notebook.grades
+                    if grade.needs_manual_grade and grade.manual_score is None}
+
+    def _summary(self, nb: NotebookNode, unmarked: dict[str, float]) -> str:
+        lines = []
+        if unmarked:
+            lines.append(f"**{sum(unmarked.values()):g} points are not marked yet** ({', '.join(unmarked)}): they are "
+                         "marked by hand, and count as 0 in the score above until then.")
+        repaired = nb.metadata.get("manyheads", {}).get("repaired", [])
+        lines += [f"**Repaired when it was graded.** {sentence}" for sentence in repaired]
+        return "\n\n".join(lines)
+
+
+_TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "h1", "h2", "h3",
+    "h4", "h5", "h6", "hr", "i", "img", "kbd", "li", "ol", "p", "pre", "s", "span", "strong", "sub", "summary", "sup",
+    "table", "tbody", "td", "th", "thead", "tr", "u", "ul",
+}
+_PICTURE = re.compile(r"^data:image/(png|jpeg|gif|webp);base64,")
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    if name in ("class", "style", "title", "alt"):
+        return True
+    if name == "src":
+        return tag == "img" and (not value.lower().startswith("data:") or bool(_PICTURE.match(value)))
+    return tag == "a" and name == "href" and not value.lower().startswith("data:")
+
+
+@pass_context
+def safe_markdown(context: dict, source: str) -> str:
+    """nbconvert's ``markdown2html`` filter, with everything that could run in a browser taken away.
+
+    nbconvert's own ``sanitize_html`` does not reach the markdown cells of nbgrader's feedback template.
+    """
+    attachments = context.get("cell", {}).get("attachments", {})
+    html = MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=attachments)).render(source)
+    return clean(html, tags=_TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"}, strip=True,
+                 css_sanitizer=CSSSanitizer(allowed_css_properties=["text-align"]))

@@ -1,0 +1,18 @@
+"""What the course's nbgrader_config.py switches on."""
+
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
+from nbgrader.preprocessors import CheckCellMetadata, ClearOutput, GetGrades, OverwriteCells, OverwriteKernelspec
+from traitlets.config import Config
+
+from .feedback import RedactTests
+from .intake import ResolveDuplicates
+
+
+def configure(c: Config) -> None:
+    """Put the grader into an nbgrader configuration: ``configure(c)`` in nbgrader_config.py."""
+    c.Autograde.sanitize_preprocessors = [
+        ClearOutput, ResolveDuplicates, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
+    ]
+    c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
+    c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
+    c.Execute.shutdown_kernel = "immediate"  # a graceful shutdown takes longer than a lesson's cells

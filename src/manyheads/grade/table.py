@@ -1,0 +1,188 @@
+"""The grades of a class as data and as a table: students x questions, and what each got wrong."""
+
+from dataclasses import dataclass, field
+
+import nbformat
+from rich.table import Table
+from rich.text import Text
+
+from manyheads.check.catalogue import named_in
+from manyheads.check.exercises import exercises
+from manyheads.course.lesson import is_grade, is_solution
+
+from . import feedback
+from .nbgrading import Nbgrader
+
+GRADED = "graded"
+MISSING = "missing"
+NOT_GRADED = "not graded"
+BY_HAND = "by hand"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One exercise, or one written answer: its points and the graded cells that give them."""
+
+    name: str
+    points: float
+    grade_ids: tuple[str, ...]
+    by_hand: bool = False
+
+
+@dataclass
+class Mark:
+    """What a student got for one question. ``got`` is None as long as nobody has marked it."""
+
+    got: float | None
+    status: str
+    messages: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Submission:
+    """One student's work on one lesson. Only a graded one has marks: not graded is not 0."""
+
+    student: str
+    lesson: str
+    status: str
+    why: str = ""
+    marks: dict[str, Mark] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float | None:
+        """Points so far, or None if the submission is not graded."""
+        if self.status != GRADED:
+            return None
+        return sum(mark.got for mark in self.marks.values() if mark.got is not None)
+
+
+def questions(nbgrader: Nbgrader, lesson: str) -> list[Question]:
+    """The questions of a lesson in the order of its notebook."""
+    source = nbformat.read(nbgrader.course.notebook("source", lesson), as_version=4)
+    names = sorted((entry.name for entry in exercises(lesson)), key=len, reverse=True)
+    found: dict[str, list] = {}
+    by_hand = set()
+    for cell in source.cells:
+        if not is_grade(cell):
+            continue
+        meta = cell.metadata.nbgrader
+        name = _exercise_of(meta.grade_id, names)
+        found.setdefault(name, []).append((meta.grade_id, float(meta.points)))
+        if is_solution(cell):
+            by_hand.add(name)
+    return [Question(name, sum(points for _, points in cells), tuple(grade_id for grade_id, _ in cells),
+                     name in by_hand)
+            for name, cells in found.items()]
+
+
+def _exercise_of(grade_id: str, names: list[str]) -> str:
+    tested = grade_id.removeprefix("test_")
+    return next((name for name in names if tested == name or tested.startswith(f"{name}_")), tested)
+
+
+def read(nbgrader: Nbgrader, lesson: str, student: str, why_not: str = "") -> Submission:
+    """What became of one submission: points from the gradebook, messages from the autograded notebook.
+
+    ``why_not`` is the reason if grading it failed.
+    """
+    path = nbgrader.place("autograded", lesson, student)
+    if not nbgrader.place("submitted", lesson, student).is_file():
+        return Submission(student, lesson, MISSING)
+    if why_not or not path.is_file():
+        return Submission(student, lesson, NOT_GRADED, why_not)
+    nb = nbformat.read(path, as_version=4)
+    said = {cell.metadata.nbgrader.grade_id: feedback.verdict(cell, nb) for cell in nb.cells if feedback.is_test(cell)}
+    with nbgrader.gradebook() as gradebook:
+        notebook = gradebook.find_submission_notebook(lesson, lesson, student)
+        points = {grade.name: None if grade.needs_manual_grade and grade.manual_score is None else grade.score
+                  for grade in notebook.grades}
+    submission = Submission(student, lesson, GRADED)
+    for question in questions(nbgrader, lesson):
+        submission.marks[question.name] = _mark(question, points, said)
+    return submission
+
+
+def _mark(question: Question, points: dict[str, float | None], said: dict[str, feedback.Verdict]) -> Mark:
+    got = [points.get(grade_id) for grade_id in question.grade_ids]
+    if question.by_hand:
+        return Mark(got[0], GRADED if got[0] is not None else BY_HAND)
+    if None in got or not all(grade_id in said for grade_id in question.grade_ids):
+        return Mark(None, NOT_GRADED, ["a test cell is missing from the notebook"])
+    verdicts = [said[grade_id] for grade_id in question.grade_ids]
+    wrong = [verdict for verdict in verdicts if verdict.status != feedback.RIGHT]
+    mark = Mark(sum(got), wrong[0].status if wrong else feedback.RIGHT)
+    if wrong and sum(got) > 0:
+        mark.status = feedback.PARTLY
+    for verdict in wrong:
+        # The same fault shows in several test cells of an exercise: say it once.
+        if verdict.message and verdict.message not in mark.messages:
+            mark.messages.append(verdict.message)
+        mistake = named_in(verdict.message)
+        if mistake and mistake.name not in mark.mistakes:
+            mark.mistakes.append(mistake.name)
+    return mark
+
+
+# ---- on the screen --------------------------------------------------------------------------------------------
+
+
+def grades(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
+    """Students x questions, with the points of each question in the heading."""
+    table = Table(title=f"{lesson}: points", title_justify="left", header_style="bold")
+    table.add_column("student", no_wrap=True)
+    for question in asked:
+        heading = question.name.replace("_", "_\n")
+        table.add_column(f"{heading}\n/{question.points:g}", justify="right", vertical="top")
+    automatic = sum(question.points for question in asked if not question.by_hand)
+    by_hand = sum(question.points for question in asked if question.by_hand)
+    table.add_column(f"checked\n/{automatic:g}", justify="right")
+    table.add_column("status")
+    for submission in class_:
+        if submission.status != GRADED:
+            blank = ["–"] * (len(asked) + 1)
+            table.add_row(submission.student, *blank, Text(f"{submission.status}: {submission.why}"
+                                                            if submission.why else submission.status, style="red"))
+            continue
+        cells = [_points(submission.marks[question.name], question) for question in asked]
+        checked = sum(submission.marks[question.name].got or 0 for question in asked if not question.by_hand)
+        waiting = any(mark.status == BY_HAND for mark in submission.marks.values())
+        table.add_row(submission.student, *cells, f"{checked:g}",
+                      f"graded, {by_hand:g} by hand to come" if waiting else "graded")
+    return table
+
+
+def _points(mark: Mark, question: Question) -> Text:
+    if mark.status == BY_HAND:
+        return Text("by hand", style="dim")
+    if mark.got is None:
+        return Text("–", style="red")
+    style = "green" if mark.got == question.points else "red" if mark.got == 0 else "yellow"
+    return Text(f"{mark.got:g}", style=style)
+
+
+def mistakes(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
+    """What each student got wrong: the name of the mistake where the catalogue knows it, and what the student reads."""
+    table = Table(title=f"{lesson}: what was not right", title_justify="left", header_style="bold", show_lines=True)
+    table.add_column("student", no_wrap=True)
+    table.add_column("question", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("what the student is told")
+    for submission in class_:
+        missing = [question for question in asked if question.name in submission.marks
+                   and submission.marks[question.name].status == feedback.NOT_ATTEMPTED]
+        if missing:
+            lost = sum(question.points for question in missing)
+            table.add_row(submission.student, f"{len(missing)} questions" if len(missing) > 1 else missing[0].name,
+                          f"0/{lost:g}", f"{feedback.NOT_ATTEMPTED}: {', '.join(q.name for q in missing)}")
+        for question in asked:
+            mark = submission.marks.get(question.name)
+            if mark is None or question in missing or mark.status in (feedback.RIGHT, BY_HAND, GRADED):
+                continue
+            told = Text()
+            if mark.mistakes:
+                told.append(", ".join(mark.mistakes) + "\n", style="bold")
+            told.append("\n".join(mark.messages) or mark.status)
+            got = "–" if mark.got is None else f"{mark.got:g}"
+            table.add_row(submission.student, question.name, f"{got}/{question.points:g}", told)
+    return table

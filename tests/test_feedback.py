@@ -1,0 +1,151 @@
+"""Feedback: the student's work, points and a message a question, and nothing that must stay hidden."""
+
+import pytest
+from bs4 import BeautifulSoup
+from small_class import LESSON, RIGHT, released, small_course
+
+from manyheads.grade.feedback import safe_markdown, visible_source, without_paths
+
+HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
+
+STUDENTS = {
+    "right": RIGHT,
+    "blank": {},
+    "wrong": {"double": "def double(x):\n    return 3 * x", "answer": "answer = 1", "written": "My answer."},
+    "partly": RIGHT | {"double": "def double(x):\n    return int(x) * 2 if isinstance(x, int) else x"},
+    "raises": RIGHT | {"double": "def double(x):\n    y = [][x]\n    return y"},
+    "asserts": RIGHT | {"double": "def double(x):\n    return 0"},
+    "breaks": RIGHT | {"double": "import pathlib\npathlib.Path('/usr', 'secret', 'place.txt').read_text()"},
+    "script": RIGHT | {"written": "Hello <script>alert('evil')</script> <img src=x onerror=\"alert('evil')\"> "
+                                  "[link](javascript:alert('evil'))\n\n<svg onload=\"alert('evil')\"></svg>"},
+    "shows": RIGHT | {"answer": "from IPython.display import HTML, Javascript, display\n"
+                                "display(HTML('<script>evil()</script>'), Javascript('evil()'))\nanswer = 98766"},
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Student -> the feedback page, as soup."""
+    nbgrader = small_course(tmp_path_factory.mktemp("course"))
+    made = {}
+    for student, answers in STUDENTS.items():
+        nbgrader.hand_in(LESSON, student, released(nbgrader, **answers))
+        nbgrader.autograde(LESSON, student)
+        made[student] = BeautifulSoup(nbgrader.feedback(LESSON, student).read_text(encoding="utf-8"), "html.parser")
+        for style in made[student].find_all("style"):
+            style.decompose()
+    made["root"] = nbgrader.course.root
+    return made
+
+
+def message(page, grade_id):
+    """The text below the test cell of this name."""
+    return page.find("a", attrs={"name": grade_id}).find_parent(class_="cell").find(class_="output").get_text().strip()
+
+
+def heading(page, grade_id):
+    return " ".join(page.find("a", attrs={"name": grade_id}).find_parent(class_="panel").get_text().split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("student", ["blank", "wrong", "partly", "raises", "asserts", "breaks"])
+def test_nothing_hidden_is_shown(pages, student):
+    html = str(pages[student]).replace("def double(x):", "")
+    shown = [secret for secret in HIDDEN if secret in html]
+    if student != "wrong":  # "answer = 98765" is what the student wrote
+        shown = [secret for secret in shown if secret != "98765"]
+    assert not shown
+    assert str(pages["root"]) not in html and "site-packages" not in html and "/usr/secret" not in html
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("student", [student for student in STUDENTS])
+def test_every_question_has_points_and_a_message(pages, student):
+    for test in ("test_double_values", "test_double_kinds", "test_answer"):
+        assert message(pages[student], test)
+        assert "Score: " in heading(pages[student], test)
+        assert "# checks: " in heading(pages[student], test)
+
+
+@pytest.mark.slow
+def test_the_message_tells_what_is_wrong(pages):
+    assert message(pages["right"], "test_double_values") == "Right."
+    assert message(pages["blank"], "test_answer") == "Not attempted: answer is still None"
+    assert message(pages["blank"], "test_double_values") == "Not attempted."
+    assert message(pages["wrong"], "test_answer").startswith("Not right yet: answer")
+    assert message(pages["raises"], "test_double_values") == (
+        "Raised an error: IndexError: list index out of range\n  in your cell double, line 2: y = [][x]")
+    assert message(pages["asserts"], "test_double_values") == (
+        "Not right yet: the check could not use what your code gave (AssertionError).")
+    assert message(pages["breaks"], "test_double_values").startswith("Not attempted: double is not there.")
+
+
+@pytest.mark.slow
+def test_partial_points_say_which_part_is_missing(pages):
+    assert "Score: 1.0 / 2.0" in heading(pages["partly"], "test_double_kinds")
+    told = message(pages["partly"], "test_double_kinds")
+    assert told.startswith("Partly right: a list: not right yet:")
+    assert "a number" not in told
+
+
+@pytest.mark.slow
+def test_the_students_work_stays(pages):
+    assert "y = [][x]" in pages["raises"].get_text()
+    assert "My answer." in pages["right"].get_text()
+    assert "FileNotFoundError" in pages["breaks"].get_text()
+
+
+@pytest.mark.slow
+def test_an_answer_that_nobody_marked_does_not_look_like_no_points(pages):
+    assert "2 points are not marked yet" in pages["right"].get_text()
+    assert "Not marked yet" in heading(pages["right"], "written")
+    assert "not marked yet" not in pages["blank"].get_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("student", ["script", "shows"])
+def test_no_script_of_a_student_survives(pages, student):
+    page = pages[student]
+    assert not [tag for tag in page.find_all("script") if "evil" in tag.get_text()]
+    assert not page.find_all(lambda tag: any(name.startswith("on") for name in tag.attrs))
+    assert not page.find_all(href=lambda to: to and to.strip().lower().startswith("javascript"))
+    assert not page.find_all("svg")
+    if student == "script":
+        assert "Hello" in page.get_text()
+
+
+@pytest.mark.parametrize("source, gone, kept", [
+    ("<script>x()</script> text", "<script", "text"),
+    ("<SCRIPT SRC=//evil></SCRIPT>text", "<script", "text"),
+    ("<a href=' jAvAscript:x()'>text</a>", "javascript:", "text"),
+    ("<a href='data:text/html,<script>x()</script>'>text</a>", "data:", "text"),
+    ("<iframe src='https://evil'></iframe>text", "<iframe", "text"),
+    ("<details open ontoggle=x()><summary>s</summary>text</details>", "ontoggle", "<details>"),
+    ("<p style='background:url(javascript:x())'>text</p>", "javascript", "text"),
+    ("<math><mi xlink:href='javascript:x()'>text</mi></math>", "href", "text"),
+    ("$\\href{a}{<img src=x onerror=x()>}$ text", "<img", "text"),
+])
+def test_markdown_becomes_harmless(source, gone, kept):
+    html = safe_markdown({}, source)
+    assert gone not in html.lower()
+    assert kept in html
+
+
+def test_ordinary_markdown_is_untouched():
+    html = safe_markdown({}, "# Title\n\n**bold** $a<b$ `x < 3`\n\n```python\nif x < 3: pass\n```\n\n"
+                             "| a | b |\n|--:|:--|\n| 1 | 2 |\n\n![p](data:image/png;base64,AAAA)\n")
+    for wanted in ("<h1>", "<strong>bold</strong>", "$a&lt;b$", "<code>x &lt; 3</code>", "<table>",
+                   'style="text-align:right;"', 'src="data:image/png;base64,AAAA"'):
+        assert wanted in html
+
+
+def test_paths_are_cut_to_their_last_part():
+    assert without_paths("no /home/ada/course/x.py here") == "no x.py here"
+    assert without_paths(r"File C:\Users\ada\x.py, line 3") == "File x.py, line 3"
+    assert without_paths("(3/4) and 1 / 2, https://a.org/b/c") == "(3/4) and 1 / 2, https://a.org/b/c"
+
+
+def test_visible_source_ends_where_the_hidden_tests_begin():
+    source = "# checks\nf(1)\n### BEGIN HIDDEN TESTS\nsecret\n### END HIDDEN TESTS\nlast"
+    assert visible_source(source) == "# checks\nf(1)\nlast"
+    assert visible_source(source.rsplit("### END", 1)[0]) == "# checks\nf(1)"
