@@ -104,13 +104,6 @@ def _(Q, K, V):
     return _scaled_by(len(K) ** -0.5, Q, K)
 
 
-@_wrong_weights("scaled by the number of queries",
-                "You divided the scores by the root of N, the number of queries. What counts is the length of one "
-                "query: look at the last axis of Q.")
-def _(Q, K, V):
-    return _scaled_by(len(Q) ** -0.5, Q, K)
-
-
 @_wrong_weights("scaled by d_v",
                 "You divided the scores by the root of d_v. Scores are made of queries and keys, so their length "
                 "counts: look at the last axis of Q.")
@@ -183,7 +176,7 @@ def pair(got: object, N: int, M: int, d_v: int) -> tuple[Tensor, Tensor]:
     if shapes == [(N, M), (N, d_v)]:
         raise known("one_head", "pair in the wrong order")
     expect.shape(got[0], (N, d_v), "the output of one_head(Q, K, V)")
-    expect.shape(got[1], (N, M), "the weights of one_head(Q, K, V)")
+    expect.shape(got[1], (N, M), "the weights matrix of one_head(Q, K, V)")
     return got[0], got[1]
 
 

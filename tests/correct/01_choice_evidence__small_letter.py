@@ -1,0 +1,2 @@
+# style: small letter
+answer_evidence = "d"

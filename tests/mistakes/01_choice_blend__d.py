@@ -1,0 +1,2 @@
+# mistake: -
+answer_blend = "D"

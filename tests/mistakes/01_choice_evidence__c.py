@@ -1,0 +1,2 @@
+# mistake: -
+answer_evidence = "C"

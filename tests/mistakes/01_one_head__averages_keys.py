@@ -1,0 +1,9 @@
+# mistake: averaged the keys
+import math
+
+import torch
+
+
+def one_head(Q, K, V):
+    weights = torch.softmax(Q @ K.T / math.sqrt(Q.shape[-1]), dim=-1)
+    return weights @ K, weights

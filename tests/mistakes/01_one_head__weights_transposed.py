@@ -1,0 +1,9 @@
+# mistake: weights from the wrong side
+import math
+
+import torch
+
+
+def one_head(Q, K, V):
+    weights = torch.softmax(Q @ K.T / math.sqrt(Q.shape[-1]), dim=-1)
+    return weights.T @ V, weights

@@ -1,0 +1,4 @@
+# mistake: -
+shape_scores = [4, 7]
+shape_weights = [4, 7]
+shape_output = [4, 5]

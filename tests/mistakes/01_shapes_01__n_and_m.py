@@ -1,0 +1,4 @@
+# mistake: -
+shape_scores = (7, 4)
+shape_weights = (7, 4)
+shape_output = (7, 5)

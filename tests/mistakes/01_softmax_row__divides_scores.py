@@ -1,0 +1,3 @@
+# mistake: divided without exp
+def softmax_row(scores):
+    return scores / scores.sum()

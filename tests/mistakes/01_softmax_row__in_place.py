@@ -1,0 +1,5 @@
+# mistake: -
+def softmax_row(scores):
+    scores -= scores.max()
+    exps = scores.exp()
+    return exps / exps.sum()

@@ -1,0 +1,7 @@
+# mistake: -
+import torch
+
+
+def softmax_row(scores):
+    exps = torch.exp(scores)
+    exps = exps / exps.sum()
