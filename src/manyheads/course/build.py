@@ -20,10 +20,12 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.api import Base
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import capture_log, temp_attrs
+from sqlalchemy import create_engine
 from traitlets.config import Config, PyFileConfigLoader
 
 from . import refuse
@@ -118,7 +120,16 @@ def scratch_course(course: Course) -> Iterator[Course]:
         scratch = Course(Path(folder).resolve())
         (scratch.root / "lessons").mkdir()
         shutil.copy(course.root / "nbgrader_config.py", scratch.root)
+        # With tables there already, nbgrader does not call alembic for the version: a second saved.
+        engine = create_engine(scratch_database(scratch))
+        Base.metadata.create_all(engine)
+        engine.dispose()
         yield scratch
+
+
+def scratch_database(scratch: Course) -> str:
+    """The address of the throwaway gradebook."""
+    return f"sqlite:///{scratch.root / 'gradebook.db'}"
 
 
 def make_lesson(course: Course, scratch: Course, lesson: str) -> None:
@@ -129,10 +140,10 @@ def make_lesson(course: Course, scratch: Course, lesson: str) -> None:
     # First a copy with a marker in every secret region: no text search can be surer than that.
     canary = f"canary-{secrets.token_hex(8)}"
     _write(refuse.with_canary(source, canary), scratch.notebook("source", lesson))
-    _convert(scratch, lesson, "release")
+    convert(scratch, lesson, "release")
     problems = refuse.canary_problems(canary, scratch.folder("release", lesson))
     _write(source, scratch.notebook("source", lesson))
-    _convert(scratch, lesson, "release")
+    convert(scratch, lesson, "release")
     problems = problems or refuse.leaks(source, scratch.folder("release", lesson))
     if problems:
         raise Refused(lesson, *problems)
@@ -207,7 +218,7 @@ def run_blank(scratch: Course, lesson: str) -> None:
 
 def make_solution(course: Course, scratch: Course, lesson: str) -> None:
     """Make the executed solution of one lesson in `scratch`, without timings and widgets. Raises Refused."""
-    _convert(scratch, lesson, "solutions")
+    convert(scratch, lesson, "solutions")
     path = scratch.notebook("solutions", lesson)
     notebook = nbformat.read(path, as_version=4)
     problems = refuse.solution_problems(notebook)
@@ -240,16 +251,20 @@ def tidy(notebook: NotebookNode) -> None:
 
 def solution_hash(course: Course, source: Path) -> str:
     """A hash of all that an executed solution depends on: its source, what a notebook can import, the lock."""
-    package = Path(__file__).parents[1]
-    rooms = [path for room in ("learn", "check") for path in (package / room).rglob("*")]
-    files = [path for path in [package / "__init__.py", *rooms] if path.is_file() and "__pycache__" not in path.parts]
     digest = hashlib.sha256(source.read_bytes())
-    for path in sorted(files):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path in _imported_files():
+        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     lock = course.root / "requirements.txt"
     digest.update(lock.read_bytes() if lock.is_file() else b"")
     return digest.hexdigest()
+
+
+def _imported_files() -> list[Path]:
+    """The rooms of the package that a lesson imports; changes in grade/ and course/ leave solutions as they are."""
+    package = Path(__file__).parents[1]
+    rooms = [path for room in ("learn", "check") for path in (package / room).rglob("*")]
+    files = [path for path in (package / "__init__.py", *rooms) if path.is_file() and "__pycache__" not in path.parts]
+    return sorted(files)
 
 
 # ---- nbgrader -------------------------------------------------------------------------------------------------
@@ -260,11 +275,11 @@ def nbgrader_config(course: Course) -> Config:
     return PyFileConfigLoader("nbgrader_config.py", path=str(course.root)).load_config()
 
 
-def _convert(scratch: Course, lesson: str, step: str) -> None:
+def convert(scratch: Course, lesson: str, step: str) -> None:
     """Run nbgrader's converter for `step`. Its return code says nothing, so look at what it made."""
     config = nbgrader_config(scratch)
     config.CourseDirectory.root = str(scratch.root)
-    config.CourseDirectory.db_url = f"sqlite:///{scratch.root / 'gradebook.db'}"
+    config.CourseDirectory.db_url = scratch_database(scratch)
     config.Execute.timeout = _SECONDS_A_CELL
     api = NbGraderAPI(coursedir=CourseDirectory(config=config), config=config)
     with _quiet(api), _as_a_reader():

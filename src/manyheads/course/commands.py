@@ -46,3 +46,59 @@ def build(lessons: tuple[str, ...], check: bool, solutions: bool) -> None:
             click.echo(f"{name}: {made}")
     except Refused as error:
         raise click.ClickException(f"refused\n{error}") from error
+
+
+@click.command()
+@click.argument("lesson")
+@click.option("--force", is_flag=True, help="Write the lesson text even if it changed since the notebook was built.")
+def adopt(lesson: str, force: bool) -> None:
+    """Take a source notebook edited in JupyterLab back into its lesson text.
+
+    Use it after editing source/LESSON/LESSON.ipynb with nbgrader's Create Assignment bar.
+
+    \b
+    Example:
+        manyheads adopt 02_head_split
+        manyheads build 02_head_split
+    """
+    from .adopt import adopt as take_back
+    from .lesson import Refused
+
+    try:
+        for line in take_back(_course(), lesson.removesuffix(".md").removeprefix("lessons/"), force=force):
+            click.echo(line)
+    except Refused as error:
+        raise click.ClickException(f"refused\n{error}") from error
+
+
+@click.group()
+def gradebook() -> None:
+    """Care for the class gradebook (gradebook.db in the course folder).
+
+    \b
+    Example:
+        manyheads gradebook sync
+    """
+
+
+@gradebook.command()
+@click.argument("lessons", nargs=-1, metavar="[LESSON]...")
+def sync(lessons: tuple[str, ...]) -> None:
+    """Bring the class gradebook up to source/, and keep all submissions, grades and comments.
+
+    nbgrader restores test cells from the gradebook, not from source/: run this after a lesson was changed.
+    A cell that left source/ is removed from the gradebook too, unless somebody marked or commented on it by hand.
+
+    \b
+    Example:
+        manyheads gradebook sync
+        manyheads gradebook sync 02_head_split
+    """
+    from .gradebook import sync as bring_up
+    from .lesson import Refused
+
+    try:
+        for line in bring_up(_course(), list(lessons) or None):
+            click.echo(line)
+    except Refused as error:
+        raise click.ClickException(f"refused\n{error}") from error

@@ -46,6 +46,8 @@ _TEXT_FORMAT = {
     "notebook_metadata_filter": "kernelspec,manyheads,-jupytext",
     "cell_metadata_filter": "all",
 }
+# What the build adds to the notebook's own metadata.
+_BUILD_WRITES = {"names", "built", "files", "solution"}
 # What JupyterLab and nbgrader write into a cell by themselves: nobody's edit, so it never reaches the lesson text.
 _NOISE = {
     "ExecuteTime", "collapsed", "deletable", "editable", "execution", "jupyter", "manyheads", "scrolled", "slideshow",
@@ -231,29 +233,31 @@ def compact_notebook(notebook: NotebookNode) -> NotebookNode:
 
     Reads the notebook as the build or JupyterLab leaves it.
     """
-    header = {
-        key: value
-        for key, value in notebook.metadata.get("manyheads", {}).items()
-        if key not in ("names", "built", "files", "solution")
-    }
+    given = notebook.metadata.get("manyheads", {})
+    order = ["title", "points", "minutes", *sorted(given)]  # a notebook file sorts its keys; a text should not
+    header = {key: given[key] for key in dict.fromkeys(order) if key in given and key not in _BUILD_WRITES}
     compact = nbformat.v4.new_notebook(metadata={"kernelspec": KERNELSPEC, "manyheads": header})
+    makers = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
     for cell in notebook.cells:
-        metadata = {key: value for key, value in cell.metadata.items() if key not in _NOISE and key != "nbgrader"}
-        short = _compact_nbgrader(cell)
-        role = role_of(cell)
+        metadata = {key: cell.metadata[key] for key in sorted(cell.metadata) if key not in {*_NOISE, "nbgrader"}}
+        role, short = role_of(cell), _compact_nbgrader(cell)
+        if role == "test":  # the build's own tag
+            metadata["tags"] = [tag for tag in metadata.get("tags", []) if tag != "raises-exception"]
+        if not metadata.get("tags"):
+            metadata.pop("tags", None)
         if short:
             metadata["nbgrader"] = short
-        elif cell.cell_type == "code" and role is not None:
-            # A former nbgrader cell keeps no role of nbgrader's: the author must choose one.
-            if role in AUTHOR_ROLES:
-                metadata["role"] = role
-        tags = [tag for tag in metadata.pop("tags", []) if tag != "raises-exception"]
-        if tags:
-            metadata["tags"] = tags
-        same = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
-        compact.cells.append(same.get(cell.cell_type, nbformat.v4.new_raw_cell)(cell.source, metadata=metadata))
+        elif cell.cell_type == "code" and role in AUTHOR_ROLES:
+            # Roles of nbgrader's cells go with their nbgrader metadata: then the author must choose one.
+            metadata["role"] = role
+        # Blank lines around a cell are nothing that the text could hold.
+        source = cell.source.rstrip() if cell.cell_type == "code" else cell.source.strip("\n").rstrip()
+        if not source and not metadata:
+            continue  # the empty cell that JupyterLab leaves at the end
+        made = makers.get(cell.cell_type, nbformat.v4.new_raw_cell)(source, metadata=metadata)
         if cell.get("attachments"):
-            compact.cells[-1]["attachments"] = cell.attachments
+            made["attachments"] = cell.attachments
+        compact.cells.append(made)
     return compact
 
 
@@ -263,12 +267,11 @@ def _compact_nbgrader(cell: NotebookNode) -> dict:
     locked, task = bool(full.get("locked")), bool(full.get("task"))
     if not (grade or solution or locked or task):
         return {}
-    short: dict = {"grade_id": full.get("grade_id", "")}
-    if grade:
-        short["grade"] = True
-    if grade or task:
-        points = full.get("points", 0)
-        short["points"] = int(points) if float(points).is_integer() else points
+    short: dict = {"grade": True} if grade else {}
+    short["grade_id"] = full.get("grade_id", "")
+    if (grade or task) and "points" in full:
+        points = full["points"]
+        short["points"] = int(points) if isinstance(points, float) and points.is_integer() else points
     if solution:
         short["solution"] = True
     if task:
