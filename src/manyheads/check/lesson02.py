@@ -4,6 +4,10 @@ Sources: Vaswani et al. 2017, section 3.2.2; a ``source`` such as ``hyunwoongko/
 thread where a mistake was seen. Sentences name no expected value: students can read this file.
 """
 
+import itertools
+import math
+from collections.abc import Callable
+
 import torch
 
 from . import expect
@@ -66,6 +70,35 @@ def _(fuse_heads):
     got = fuse_heads([first.clone(), 10 * first])
     expected = torch.tensor([[1., 2., 10., 20.], [3., 4., 30., 40.], [5., 6., 50., 60.]])
     judge("fuse_heads", got, expected, [first, 10 * first], what="fuse_heads(per_head)", axes=("row", "column"))
+
+
+# ---------------------------------------------------------------- choices_02
+
+declare("choices_02", "X is cut",
+        "X is not cut. Every head reads all d_model features of each token, through its own columns of the fused "
+        "matrix; what is divided is the result of the projection.")
+declare("choices_02", "tokens are shared out",
+        "Tokens are not shared out. Every head sees every token; a head that saw only some tokens could not relate "
+        "the rest. That is what a view-only split does by accident.")
+declare("choices_02", "every head is full width",
+        "A head does not keep d_model numbers for each token: with h heads that would cost h times the parameters. "
+        "It keeps d_k = d_model / h of them.")
+declare("choices_02", "parameters grow with h",
+        "The parameter count does not change: h matrices of (d_model, d_model / h) hold d_model * d_model numbers for "
+        "every h.")
+declare("choices_02", "d_k grows with h",
+        "d_k shrinks when h grows: d_k = d_model / h. Twice the heads, half the width of each.")
+declare("choices_02", "Q grows with h",
+        "Q holds batch * seq * d_model numbers before and after the split. Splitting names them in another way; it "
+        "adds none.")
+
+
+@exercise("choices_02", lesson=LESSON, points=2, hidden=2, names=("answer_x_split", "answer_doubles"))
+def _(answer_x_split, answer_doubles):
+    expect.answered(answer_x_split=answer_x_split, answer_doubles=answer_doubles)
+    for name, got in (("answer_x_split", answer_x_split), ("answer_doubles", answer_doubles)):
+        if got not in ("A", "B", "C", "D"):
+            raise NotRight(f'{name} should be one of the letters "A", "B", "C", "D", in quotes.')
 
 
 # ---------------------------------------------------------------- split_heads(x, num_heads)
@@ -149,6 +182,56 @@ def _(split_heads):
                               [[0, 0, 10], [0, 5, 10], [0, 10, 0], [10, 0, 0], [10, 5, 0]]]])
     got = split_heads(V.clone(), 2)
     judge("split_heads", got, expected, V, 2, what="split_heads(V, 2)", axes=("batch", "head", "token", "feature"))
+
+
+# ---------------------------------------------------------------- shapes_02
+
+declare("shapes_02", "d_model for d_k",
+        "Your last axis is still d_model. Each head holds only its share of the features: divide by the head count.")
+declare("shapes_02", "batch lost",
+        "Your shape has no batch axis. The sentences of a batch are still apart after the split: count them first.")
+declare("shapes_02", "heads lost",
+        "Your shape has no head axis. The split makes four axes out of three: (batch, num_heads, seq, d_k).")
+declare("shapes_02", "axes swapped",
+        "Your four numbers are the right ones in another order. The course writes (batch, num_heads, seq, d_k).")
+declare("shapes_02", "the query's length for K",
+        "You used the length of the query's sequence. K is made from the tokens that are looked at, so its seq axis "
+        "counts those.")
+declare("shapes_02", "the head count for d_k",
+        "That is the number of heads. d_k is the number of features that one head holds.")
+
+
+def four(got: object, name: str) -> tuple[int, int, int, int]:
+    """The answer itself, if it is a tuple of four ints; raises NotRight, by name where the heads are missing."""
+    if type(got) is tuple and len(got) == 3 and all(type(size) is int for size in got):
+        raise known("shapes_02", "batch lost" if got[0] < 32 else "heads lost")  # 32 sentences, fewer heads
+    if type(got) is not tuple or len(got) != 4 or not all(type(size) is int for size in got):
+        raise NotRight(f"{name} should be a tuple of four whole numbers, such as (2, 3, 4, 5).")
+    return got
+
+
+def tempting_shapes(batch: int, num_heads: int, seq: int, d_k: int) -> dict[tuple[int, ...], str]:
+    """Tempting wrong answers for the shape (batch, num_heads, seq, d_k), and the sentence for each."""
+    wrong = {sizes: "axes swapped" for sizes in itertools.permutations((batch, num_heads, seq, d_k))}
+    wrong[batch, num_heads, seq, num_heads * d_k] = "d_model for d_k"
+    wrong[batch, num_heads, seq, num_heads] = "the head count for d_k"
+    wrong[1, num_heads, seq, d_k] = "batch lost"
+    wrong[batch, 1, seq, num_heads * d_k] = "heads lost"
+    return {sizes: str(known("shapes_02", name)) for sizes, name in wrong.items()}
+
+
+@exercise("shapes_02", lesson=LESSON, points=3, hidden=3, names=("shape_q_heads", "answer_d_k", "shape_k_heads"))
+def _(shape_q_heads, answer_d_k, shape_k_heads):
+    # By form, and by the law that a split loses no number; the values are for the hidden tests.
+    expect.answered(shape_q_heads=shape_q_heads, answer_d_k=answer_d_k, shape_k_heads=shape_k_heads)
+    for name, got, letter, seq in (("shape_q_heads", shape_q_heads, "Q", 50),
+                                   ("shape_k_heads", shape_k_heads, "K", 70)):
+        numbers, whole = math.prod(four(got, name)), 32 * seq * 512
+        if numbers != whole:
+            raise NotRight(f"{name} holds {numbers:,} numbers, and {letter} before the split holds {whole:,}. "
+                           "A split loses no number and adds none.")
+    if type(answer_d_k) is not int:
+        raise NotRight("answer_d_k should be one whole number, such as 7 (7.0 is a float).")
 
 
 # ---------------------------------------------------------------- merge_heads(x)
@@ -245,6 +328,36 @@ declare("catches_wrong_split", "not a plain bool",
         "into one.")
 
 
+def verdicts(catches_wrong_split: Callable, *splits: Callable) -> tuple[tuple[bool, ...], bool]:
+    """What the student's function says of each split, and whether it only ever tried one head.
+
+    Raises NotRight, by name, where it says anything but True or False, or passes on the error of a split.
+    """
+    said, head_counts = [], set()
+    for split in splits:
+        failed = []
+
+        def watched(x, num_heads, split=split, failed=failed):
+            head_counts.add(num_heads)
+            try:
+                return split(x, num_heads)
+            except Exception as problem:
+                failed.append(problem)
+                raise
+
+        try:
+            one = catches_wrong_split(watched)
+        except Exception as problem:
+            if failed and type(problem) is type(failed[-1]):
+                raise known("catches_wrong_split", "lets the error through") from None
+            raise
+        expect.returned("catches_wrong_split(split_fn)", one)
+        if type(one) is not bool:
+            raise known("catches_wrong_split", "not a plain bool")
+        said.append(one)
+    return tuple(said), head_counts == {1}
+
+
 @exercise("catches_wrong_split", lesson=LESSON, points=3, hidden=3, names=("catches_wrong_split",))
 def _(catches_wrong_split):
     def right(x, num_heads):
@@ -255,95 +368,22 @@ def _(catches_wrong_split):
         batch, seq, d_model = x.shape
         return x.reshape(batch, num_heads, seq, d_model // num_heads)
 
+    def dealt_out(x, num_heads):  # only to tell two mistakes apart: the hidden tests ask for it
+        return torch.stack([x[:, :, i::num_heads] for i in range(num_heads)], dim=1)
+
     def broken(x, num_heads):
         raise RuntimeError("this split always raises")
 
-    head_counts = set()
-
-    def verdict(split):
-        def watched(x, num_heads):
-            head_counts.add(num_heads)
-            return split(x, num_heads)
-
-        said = catches_wrong_split(watched)
-        expect.returned("catches_wrong_split(split_fn)", said)
-        if type(said) is not bool:
-            raise known("catches_wrong_split", "not a plain bool")
-        return said
-
-    wrong_view, wrong_right = verdict(view_only), verdict(right)
-    if wrong_right and not wrong_view:
-        raise known("catches_wrong_split", "inverted")
-    if wrong_right:
+    (of_right, of_view_only), one_head_only = verdicts(catches_wrong_split, right, view_only)
+    if of_right and of_view_only:
         raise known("catches_wrong_split", "calls a right split wrong")
-    if not wrong_view:
-        raise known("catches_wrong_split", "h = 1" if head_counts == {1} else "shape only")
-    try:
-        noticed = verdict(broken)
-    except RuntimeError:
-        raise known("catches_wrong_split", "lets the error through") from None
-    if not noticed:
+    if of_right:
+        (of_dealt_out,), _ = verdicts(catches_wrong_split, dealt_out)
+        raise known("catches_wrong_split", "round trip only" if of_dealt_out else "inverted")
+    if not of_view_only:
+        (of_dealt_out,), _ = verdicts(catches_wrong_split, dealt_out)
+        wrong = "misses the view-only split" if of_dealt_out else "h = 1" if one_head_only else "shape only"
+        raise known("catches_wrong_split", wrong)
+    (of_broken,), _ = verdicts(catches_wrong_split, broken)
+    if not of_broken:
         raise NotRight("A split that raises is a wrong split: your function should return True for it.")
-
-
-# ---------------------------------------------------------------- shapes and choices
-
-declare("shapes_02", "d_model for d_k",
-        "Your last axis is still d_model. Each head holds only its share of the features: divide by the head count.")
-declare("shapes_02", "batch lost",
-        "Your shape has no batch axis. The sentences of a batch are still apart after the split: count them first.")
-declare("shapes_02", "heads lost",
-        "Your shape has no head axis. The split makes four axes out of three: (batch, num_heads, seq, d_k).")
-declare("shapes_02", "axes swapped",
-        "Your four numbers are the right ones in another order. The course writes (batch, num_heads, seq, d_k).")
-declare("shapes_02", "the query's length for K",
-        "You used the length of the query's sequence. K is made from the tokens that are looked at, so its seq axis "
-        "counts those.")
-declare("shapes_02", "the head count for d_k",
-        "That is the number of heads. d_k is the number of features that one head holds.")
-
-declare("choices_02", "X is cut",
-        "X is not cut. Every head reads all d_model features of each token, through its own columns of the fused "
-        "matrix; what is divided is the result of the projection.")
-declare("choices_02", "tokens are shared out",
-        "Tokens are not shared out. Every head sees every token; a head that saw only some tokens could not relate "
-        "the rest. That is what a view-only split does by accident.")
-declare("choices_02", "every head is full width",
-        "A head does not keep d_model numbers for each token: with h heads that would cost h times the parameters. "
-        "It keeps d_k = d_model / h of them.")
-declare("choices_02", "parameters grow with h",
-        "The parameter count does not change: h matrices of (d_model, d_model / h) hold d_model * d_model numbers for "
-        "every h.")
-declare("choices_02", "d_k grows with h",
-        "d_k shrinks when h grows: d_k = d_model / h. Twice the heads, half the width of each.")
-declare("choices_02", "Q grows with h",
-        "Q holds batch * seq * d_model numbers before and after the split. Splitting names them in another way; it "
-        "adds none.")
-
-
-def _four(name, got, numbers, of):
-    """A shape answer by form, and by the law that a split loses no number; not by its value."""
-    expect.answered(**{name: got})
-    if type(got) is not tuple or len(got) != 4 or not all(type(size) is int for size in got):
-        raise NotRight(f"{name} should be a tuple of four whole numbers, such as (2, 3, 4, 5).")
-    batch, num_heads, seq, d_k = got
-    if batch * num_heads * seq * d_k != numbers:
-        raise NotRight(f"{name} holds {batch * num_heads * seq * d_k} numbers; {of} holds {numbers}. "
-                       "A split loses no number and adds none.")
-
-
-@exercise("shapes_02", lesson=LESSON, points=3, hidden=3, names=("answer_q_shape", "answer_d_k", "answer_k_shape"))
-def _(answer_q_shape, answer_d_k, answer_k_shape):
-    expect.answered(answer_q_shape=answer_q_shape, answer_d_k=answer_d_k, answer_k_shape=answer_k_shape)
-    _four("answer_q_shape", answer_q_shape, 32 * 50 * 512, "Q before the split")
-    if type(answer_d_k) is not int:
-        raise NotRight("answer_d_k should be one whole number, such as 7 (7.0 is a float).")
-    _four("answer_k_shape", answer_k_shape, 32 * 70 * 512, "K before the split")
-
-
-@exercise("choices_02", lesson=LESSON, points=2, hidden=2, names=("choice_x_split", "choice_doubles"))
-def _(choice_x_split, choice_doubles):
-    expect.answered(choice_x_split=choice_x_split, choice_doubles=choice_doubles)
-    for name, got in (("choice_x_split", choice_x_split), ("choice_doubles", choice_doubles)):
-        if got not in ("A", "B", "C", "D"):
-            raise NotRight(f'{name} should be one of the letters "A", "B", "C", "D", in quotes.')
