@@ -19,6 +19,7 @@ _HOME = {
     "raises": "expect",
     "unchanged": "expect",
     "gradient": "expect",
+    "parameter_gradients": "expect",
     "on_non_contiguous": "expect",
     "points": "scoring",
     "Parts": "scoring",

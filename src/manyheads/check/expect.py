@@ -162,6 +162,20 @@ def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -
     return found
 
 
+def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The gradient of ``(module(*args) * weights).sum()`` for each parameter by name; zeros where none arrives.
+
+    ``weights`` has the shape of the output. Like :func:`gradient`, for the parameters of a module.
+    """
+    parameters = dict(module.named_parameters())
+    output = module(*args)
+    if not isinstance(output, torch.Tensor) or output.grad_fn is None:
+        return {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
+    found = torch.autograd.grad((output * weights).sum(), list(parameters.values()), allow_unused=True)
+    return {name: torch.zeros_like(parameter) if one is None else one
+            for (name, parameter), one in zip(parameters.items(), found, strict=True)}
+
+
 def on_non_contiguous(fn: Callable, x: torch.Tensor, *args: object) -> object:
     """``fn(x, *args)`` with the values of ``x`` in a tensor that is not contiguous in memory."""
     return fn(torch.stack([x, x], dim=-1)[..., 0], *args)

@@ -28,7 +28,7 @@ from .stubs import StubSolutions
 _HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 _SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 # The helpers of `check` that give something back: a test cell that ends in one would end in a value.
-_CHECK_RETURNS = {"gradient", "on_non_contiguous", "Parts"}
+_CHECK_RETURNS = {"gradient", "parameter_gradients", "on_non_contiguous", "Parts"}
 # What a blank notebook may raise.
 _BLANK_ERRORS = {"NotImplementedError", "NotAttempted"}
 
