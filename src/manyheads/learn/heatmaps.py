@@ -88,7 +88,9 @@ def _sentence(head: np.ndarray, tokens: list[str], key_tokens: list[str]) -> str
     blocked = ~(head > 0).any(axis=1)
     choices = _choices(head)
     counted = ~blocked & (choices > 1)
-    notes = [f"nothing allowed for {', '.join(t for t, b in zip(tokens, blocked, strict=True) if b)}"] if blocked.any() else []
+    notes = []
+    if blocked.any():
+        notes.append("nothing allowed for " + ", ".join(tokens[query] for query in np.flatnonzero(blocked)))
     sums = head[~blocked].sum(axis=1)
     if len(sums) and np.abs(sums - 1).max() > 0.01:
         notes.append(f"rows sum to {sums.min():.2f} to {sums.max():.2f}, not to 1")
@@ -197,10 +199,14 @@ def _checked(weights, tokens, key_tokens, axes: int) -> tuple[np.ndarray, list[s
     heads = heads if axes == 3 else heads[None]
     for axis, side, names in ((1, "query", tokens), (2, "key", key_tokens)):
         if heads.shape[axis] != len(names):
-            raise NotDrawable(f"weights have {heads.shape[axis]} {side} positions, but there are {len(names)} {side} tokens")
+            raise NotDrawable(
+                f"weights have {heads.shape[axis]} {side} positions, but there are {len(names)} {side} tokens"
+            )
     if not np.isfinite(heads).all():
         head, query = np.argwhere(~np.isfinite(heads))[0][:2]
-        raise NotDrawable(f"head {head + 1} has NaN or infinity in the row of {tokens[query]!r}: is every key blocked there?")
+        raise NotDrawable(
+            f"head {head + 1} has NaN or infinity in the row of {tokens[query]!r}: is every key blocked there?"
+        )
     if heads.min() < -1e-6 or heads.max() > 1 + 1e-4:
         raise NotDrawable(
             f"weights lie between 0 and 1, but these go from {heads.min():.2f} to {heads.max():.2f}:"
