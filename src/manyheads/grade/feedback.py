@@ -162,7 +162,11 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
     kept = []
     for output in cell.outputs:
         if output.output_type == "stream":
-            kept.append(new_output("stream", name=output.name, text=_printable(output.text)))
+            before = kept[-1] if kept else {}
+            if before.get("name") == output.name:  # one text arrives in pieces, differently in each run
+                before["text"] += output.text
+            else:
+                kept.append(new_output("stream", name=output.name, text=output.text))
         elif output.output_type == "error":
             line = _student_line(output, nb)
             message = f"{output.ename}: {without_paths(output.evalue)}" + (f"\n{line}" if line else "")
@@ -174,6 +178,9 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
                 data["text/plain"] = _printable(data["text/plain"])
             if data:
                 kept.append(new_output("display_data", data=data))
+    for output in kept:
+        if output.output_type == "stream":
+            output["text"] = _printable(output.text)
     return kept
 
 

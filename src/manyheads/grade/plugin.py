@@ -16,3 +16,4 @@ def configure(c: Config) -> None:
     c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
     c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
     c.Execute.shutdown_kernel = "immediate"  # a graceful shutdown takes longer than a lesson's cells
+    c.Execute.extra_arguments = ["--Application.log_level=ERROR"]  # ipykernel warns about TCP in every kernel
