@@ -14,7 +14,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +47,13 @@ class Stale:
     why: str
 
 
-def build(course: Course, lessons: list[str] | None = None, solutions: bool = True) -> list[str]:
-    """Build `lessons` (default: all that exist) and return their names.
+def build(
+    course: Course,
+    lessons: list[str] | None = None,
+    solutions: bool = True,
+    say: Callable[[str], object] = lambda line: None,
+) -> list[str]:
+    """Build `lessons` (default: all that exist) and return their names; `say` is told of each when it is done.
 
     Every lesson that can be built is swapped in. Raises Refused with the problems of those that cannot; their
     notebooks stay as they were. Without `solutions` nothing is executed: quick, for an author at work.
@@ -65,6 +70,7 @@ def build(course: Course, lessons: list[str] | None = None, solutions: bool = Tr
                 for step in STEPS if solutions else STEPS[:2]:
                     _swap_in(scratch.folder(step, lesson), course.folder(step, lesson))
             built.append(lesson)
+            say(f"{lesson}: {', '.join(STEPS)}" if solutions else f"{lesson}: source, release (solutions not run)")
         except Refused as error:
             refused.append(error)
     if refused:
