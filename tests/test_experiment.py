@@ -48,7 +48,8 @@ def test_live_training_learns_and_leaves_torch_as_it_was(monkeypatch, capsys):
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(torch.get_rng_state(), before), "the reader's random numbers were disturbed"
-    assert (tiny * 1).item() == 1e-310, "denormal numbers are still flushed"
+    # Bits, since a processor that flushes denormal numbers finds 0 == 1e-310 true.
+    assert (tiny * 1).view(torch.int64).item() != 0, "denormal numbers are still flushed"
 
     assert four.accuracy > 0.95 and set(four.role_of_head) == set(experiment.ROLES)
     assert one.accuracy < 0.4 and one.centred_r2 < 0.5
