@@ -48,7 +48,7 @@ def test_committed_picture_is_drawn_from_the_stored_weights():
     committed = Image.open(real._PICTURE).convert("L")
     assert fresh.size == committed.size
     difference = np.abs(np.asarray(fresh, dtype=int) - np.asarray(committed, dtype=int)).mean()
-    assert difference < 1, "run real.draw() again"
+    assert difference < 0.05, "run real.draw() again"
 
 
 def test_every_score_is_told_with_its_control_and_its_halves(monkeypatch, capsys):
