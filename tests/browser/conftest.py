@@ -28,14 +28,20 @@ def chromium():
         browser.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed and call.when == "call" and "lab" in item.funcargs:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        item.funcargs["lab"].page.screenshot(path=SCREENSHOTS / f"failed-{item.name}.png")
+    return report
+
+
 @pytest.fixture
-def lab(chromium, lab_url, lab_root, request):
+def lab(chromium, lab_url, lab_root):
     context = chromium.new_context(viewport={"width": 1300, "height": 1600})
     lab = Lab(context.new_page(), lab_url, lab_root)
     yield lab
-    if request.session.testsfailed:
-        SCREENSHOTS.mkdir(exist_ok=True)
-        lab.page.screenshot(path=SCREENSHOTS / f"failed-{request.node.name.replace('/', '-')}.png")
     context.close()
     lab.theme("JupyterLab Light")
     lab.shut_kernels_down()

@@ -183,32 +183,35 @@ class Lab:
     def run_all(self, timeout: float = 180_000) -> None:
         """Run all cells and wait until each non-empty code cell has its number.
 
-        A cell that stops the run leaves later ones without a number: that is an error here, not a wait.
+        A cell that stops the run leaves later ones without a number. After an expected error (raises-exception)
+        JupyterLab clears all waiting prompts for a moment as well, so a run has stopped only when an idle kernel has
+        moved nothing for five seconds.
         """
         self.menu("Run", "Run All Cells")
-        state = self.page.wait_for_function(
+        result = self.page.wait_for_function(
             """panel => {
                 const cells = [...document.querySelectorAll(panel + ' .jp-CodeCell')]
                     .filter(cell => cell.querySelector('.cm-content')?.innerText.trim());
                 const prompts = cells.map(cell => cell.querySelector('.jp-InputPrompt')?.innerText || '');
-                if (prompts.some(prompt => prompt.includes('*')) || prompts.every(prompt => !/\\d/.test(prompt)))
-                    return null;
-                return {left: cells.filter((cell, i) => !/\\d/.test(prompts[i])).map(cell => cell.innerText)};
+                const left = cells.filter((cell, i) => !/\\d/.test(prompts[i]));
+                if (!left.length) return {left: []};
+                const state = prompts.join() + document.querySelector('#jp-main-statusbar')?.innerText;
+                if (state !== window.lastRunState || !/\\| Idle/.test(state) || state.includes('*')) {
+                    window.lastRunState = state;
+                    window.lastRunMove = Date.now();
+                }
+                return Date.now() - window.lastRunMove > 5000 ? {left: left.map(cell => cell.innerText)} : null;
             }""",
             arg=PANEL,
             timeout=timeout,
         ).json_value()
-        assert not state["left"], f"Run All stopped before this cell:\n{state['left'][0]}"
+        assert not result["left"], f"Run All stopped before this cell:\n{result['left'][0]}"
         self.wait_until_idle()
 
     def save(self, path: str) -> nbformat.NotebookNode:
         """Save the open notebook and read the file."""
-        before = (self.root / path).stat().st_mtime_ns
-        self.page.keyboard.press("Control+s")
-        end = time.monotonic() + 30
-        while (self.root / path).stat().st_mtime_ns == before:
-            assert time.monotonic() < end, f"JupyterLab did not save {path}"
-            self.page.wait_for_timeout(50)
+        with self.page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
+            self.page.keyboard.press("Control+s")
         return self.read(path)
 
     def validate(self, timeout: float = 120_000) -> str:
