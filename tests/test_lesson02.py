@@ -183,3 +183,10 @@ def test_every_exercise_has_help_and_the_quiz_asks_the_two_questions():
     assert "What is d_k for d_model = 16 and num_heads = 4?" in asked
     for question in texts.quiz:
         assert sum(choice.right for choice in question.choices) == 1 and all(choice.why for choice in question.choices)
+
+
+def test_the_written_cell_holds_nothing_but_the_answer():
+    """nbgrader replaces the whole cell: a heading inside it would vanish from the release."""
+    (written,) = [cell for cell in banks.notebook("02").cells
+                  if cell.metadata.get("nbgrader", {}).get("grade_id") == "written"]
+    assert "Marking scheme" in written.source and not re.search(r"^#", written.source, re.M)
