@@ -42,7 +42,7 @@ _BELOW = "number of heads h, and below it d_k"
 _MORE_SEEDS = range(3, 10)  # for 1 and 4 heads, so that ten seeds stand behind the limits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trained:
     """What one training run learned; measured on samples that training did not see."""
 
@@ -279,7 +279,7 @@ def _progress(num_heads: int, steps: int) -> Iterator[_Bar]:
     finally:
         if handle:
             handle.update({"text/plain": bar.done or f"{what}: stopped"}, raw=True)
-        else:
+        elif bar.done:
             print(bar.done)
 
 
