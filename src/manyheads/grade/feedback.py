@@ -30,6 +30,9 @@ NOT_ATTEMPTED = "not attempted"
 RAISED = "raised an error"
 TIMED_OUT = "timed out"
 
+# What a cell that ran too long leaves behind: the interrupt, then nbgrader's own error.
+TIMED_OUT_ERRORS = ("KeyboardInterrupt", "CellTimeoutError")
+
 _FRAME = re.compile(r"^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)", re.MULTILINE)
 _PART_WRONG = re.compile(r"^[^:\n]+: not right yet: .+$", re.MULTILINE)
 _PART_RAISED = re.compile(r"^([^:\n]+: raised (\w+)): .*$", re.MULTILINE)
@@ -90,7 +93,7 @@ def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Ver
             return Verdict(NOT_RIGHT, said)
         case "NotAttempted" | "NotImplementedError":
             return Verdict(NOT_ATTEMPTED, said)
-        case "CellTimeoutError":
+        case "KeyboardInterrupt" | "CellTimeoutError":
             return Verdict(TIMED_OUT, "your code did not finish in the time that a cell may take.")
     line = _student_line(output, nb, but_not=cell)
     if line:

@@ -17,6 +17,7 @@ from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
 from manyheads.check.exercises import NOT_ATTEMPTED, OUTCOME_MIME, PASSED, RAISED, Exercise, Outcome, exercises
 from manyheads.course.lesson import role_of
 
+from .feedback import TIMED_OUT_ERRORS
 from .intake import grade_id, resolve_duplicates
 
 SECONDS_A_CELL = 30  # as nbgrader grants when it grades
@@ -155,7 +156,7 @@ def _error(cell: NotebookNode) -> str:
     for output in cell.outputs:
         if output.output_type == "error" and output.ename != "NotImplementedError":
             where = f"the cell {grade_id(cell)!r}" if grade_id(cell) else f"a cell ({cell.source.split(chr(10))[0]!r} …)"
-            if output.ename == "CellTimeoutError":
+            if output.ename in TIMED_OUT_ERRORS:
                 return f"In {where}: stopped after {SECONDS_A_CELL} s."
             line = re.findall(r"(?:Cell|Input) In ?\[\d+\], line (\d+)", strip_ansi("\n".join(output.traceback)))
             return f"In {where}{f', line {line[0]}' if line else ''}: {output.ename}: {output.evalue}"
@@ -168,7 +169,7 @@ def _outcome(exercise: Exercise, cell: NotebookNode) -> Outcome:
             said = output.data[OUTCOME_MIME]
             return Outcome(**(json.loads(said) if isinstance(said, str) else said))
         if output.output_type == "error":
-            if output.ename == "CellTimeoutError":
+            if output.ename in TIMED_OUT_ERRORS:
                 return Outcome(exercise.name, RAISED, f"it did not end within {SECONDS_A_CELL} s")
             return Outcome(exercise.name, RAISED, f"{output.ename}: {output.evalue}")
         if output.output_type == "execute_result" and output.data.get("text/plain", "[]") != "[]":
