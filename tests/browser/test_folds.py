@@ -26,6 +26,20 @@ content.show(cards.cards_html("sample", (Card("d_k", "The features of one head."
 content.show(help.hints_html("split_heads", ["Look at the last axis.", "Cut it first.", "Then move heads."]), "hints")
 """
 
+# A lesson of our own, so that the course's texts may change.
+MENTOR = """
+from pathlib import Path
+from tempfile import mkdtemp
+from manyheads import learn
+from manyheads.learn import content
+content.FOLDER = Path(mkdtemp())
+(content.FOLDER / "sample.toml").write_text('''
+[symptoms]
+split_heads = [["RuntimeError: view size", "$x$ is not contiguous: `transpose` moves no numbers"]]
+''')
+learn.mentor("sample")
+"""
+
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_folds_open_by_keyboard_with_a_visible_focus(lab, theme, screenshots):
@@ -57,4 +71,23 @@ def test_folds_open_by_keyboard_with_a_visible_focus(lab, theme, screenshots):
     expect(panel.locator(".jp-CodeCell")).to_have_count(1)  # no key fell through to the notebook's shortcuts
     right.locator("summary").press("Enter")
     panel.page.locator(PANEL).screenshot(path=screenshots / f"folds-{theme.split()[1].lower()}.png")
+    assert lab.errors == []
+
+
+def test_the_mentor_answers_a_typed_question(lab, screenshots):
+    panel = lab.open(lab.write("mentor.ipynb", [new_code_cell(MENTOR)]))
+    lab.run_all()
+    box = panel.get_by_label("Question")
+    box.fill("Why does `split_heads` raise a RuntimeError?")
+    box.press("Enter")
+    answer = panel.locator("[aria-label='Answer']")
+    expect(answer).to_contain_text("Symptom of split_heads")
+    expect(answer).to_contain_text("not contiguous")
+    expect(answer.locator("code").first).to_have_text("split_heads")
+    panel.page.locator(PANEL).screenshot(path=screenshots / "mentor.png")
+
+    box.fill("the weather")
+    panel.get_by_role("button", name="Look up").click()
+    expect(answer).to_contain_text("No text of this lesson shares a word")
+    expect(answer).to_contain_text("in the cell below")
     assert lab.errors == []

@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def explorer(lab):
+@pytest.fixture(params=["JupyterLab Light"])
+def explorer(lab, request):
+    lab.theme(request.param)
     path = lab.write("explorer.ipynb", [new_code_cell("from manyheads import learn\nlearn.split_explorer()")])
     panel = lab.open(path)
     lab.run_all()
@@ -26,7 +27,8 @@ def expect_picture(explorer, title: str, *said: str) -> None:
         expect(picture).to_have_attribute("aria-label", re.compile(re.escape(words)))
 
 
-def test_both_sliders_move_by_keyboard_and_the_picture_follows(explorer):
+@pytest.mark.parametrize("explorer", ["JupyterLab Light", "JupyterLab Dark"], indirect=True)
+def test_both_sliders_move_by_keyboard_and_the_picture_follows(explorer, screenshots, request):
     d_model, num_heads = slider(explorer, "d_model"), slider(explorer, "num_heads")
     expect_picture(explorer, "d_model = 16, num_heads = 4, d_k = 4", "The 1,088 parameters stay the same")
 
@@ -37,6 +39,8 @@ def test_both_sliders_move_by_keyboard_and_the_picture_follows(explorer):
 
     press(d_model, "ArrowRight", times=8)
     expect_picture(explorer, "d_model = 24, num_heads = 8, d_k = 3", "The 2,400 parameters")
+    theme = request.node.callspec.params["explorer"].split()[1].lower()
+    explorer.screenshot(path=screenshots / f"explorer-{theme}.png")
 
     press(d_model, "ArrowLeft")
     expect_picture(
@@ -46,6 +50,7 @@ def test_both_sliders_move_by_keyboard_and_the_picture_follows(explorer):
         "The nearest head counts that divide 23: 1 and 23.",
     )
     expect(explorer.locator("svg [data-left-over='7']")).to_be_visible()
+    explorer.screenshot(path=screenshots / f"explorer-refused-{theme}.png")
 
 
 def test_a_drag_ends_on_its_last_value_with_one_picture(explorer):
