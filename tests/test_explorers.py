@@ -1,5 +1,6 @@
 """The split picture and its explorer: numbers, boundaries and offers, for every pair of counts."""
 
+import base64
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -91,6 +92,13 @@ def test_counts_that_are_no_counts_are_refused(pair):
         split_svg(*pair)
 
 
+def test_a_static_picture_is_an_image_with_its_words():
+    words = 'a "picture" & words'
+    image = ET.fromstring(content.svg_image(split_svg(6, 2), words) + "</img>")
+    assert image.get("alt") == words
+    assert base64.b64decode(image.get("src").split(",")[1]).decode() == split_svg(6, 2)
+
+
 @pytest.fixture
 def displayed(monkeypatch):
     """Collects what is handed to IPython's display."""
@@ -105,15 +113,14 @@ def test_the_split_picture_stays_in_the_saved_output(displayed):
     assert learn.split_picture(6, 2) is None
     [output] = displayed
     assert output["text/plain"] == split_sentence(6, 2)
-    assert split_svg(6, 2) in output["text/html"]
-    assert output["image/svg+xml"] == split_svg(6, 2)
+    assert content.svg_image(split_svg(6, 2), split_sentence(6, 2)) in output["text/html"]
 
 
 def test_the_explorer_follows_its_sliders_and_leaves_a_static_twin(displayed):
     assert learn.split_explorer() is None
     explorer, twin = displayed
     assert "Static picture (d_model = 16, num_heads = 4)" in twin["text/plain"]
-    assert split_svg(16, 4) in twin["text/html"]
+    assert content.svg_image(split_svg(16, 4), split_sentence(16, 4)) in twin["text/html"]
 
     d_model, num_heads, picture = explorer.children
     for move in range(2, 17):

@@ -2,9 +2,10 @@
 
 import pytest
 from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_class import LESSON, RIGHT, released, small_course
 
-from manyheads.grade.feedback import safe_markdown, visible_source, without_paths
+from manyheads.grade.feedback import safe_markdown, verdict, visible_source, without_paths
 
 HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
 
@@ -149,3 +150,11 @@ def test_visible_source_ends_where_the_hidden_tests_begin():
     source = "# checks\nf(1)\n### BEGIN HIDDEN TESTS\nsecret\n### END HIDDEN TESTS\nlast"
     assert visible_source(source) == "# checks\nf(1)\nlast"
     assert visible_source(source.rsplit("### END", 1)[0]) == "# checks\nf(1)"
+
+
+def test_a_cell_that_ran_too_long_timed_out():
+    interrupt = new_output("error", ename="KeyboardInterrupt", evalue="", traceback=["Cell In[1], line 1"])
+    limit = new_output("error", ename="CellTimeoutError", evalue="", traceback=["No reply from kernel"])
+    test = new_code_cell("f()", outputs=[interrupt, limit], metadata={"nbgrader": {"grade": True, "points": 1}})
+    student = new_code_cell("def f(): pass", execution_count=1)
+    assert verdict(test, new_notebook(cells=[student, test])).status == "timed out"

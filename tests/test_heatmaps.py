@@ -23,6 +23,7 @@ def mostly(target, weight=0.9):
 @pytest.fixture
 def shown(monkeypatch):
     """The mime bundles that were displayed, with their metadata."""
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     outputs = []
     monkeypatch.setattr(
         "IPython.display.display", lambda bundle, metadata=None, raw=False: outputs.append((bundle, metadata))
@@ -136,7 +137,11 @@ def test_nothing_is_drawn_while_a_notebook_is_graded(shown, monkeypatch, capsys)
         (torch.ones(2, 4, N), WORDS, "4 query positions"),
         (torch.ones(2, N, N), "the book", "not one string"),
         (torch.full((2, N, N), 2.0), WORDS, "before the softmax"),
-        (torch.ones(2, N, N).index_fill(1, torch.tensor(2), torch.nan), WORDS, "head 1 has NaN or infinity in the row of 'gave'"),
+        (
+            torch.ones(2, N, N).index_fill(1, torch.tensor(2), torch.nan),
+            WORDS,
+            "head 1 has NaN or infinity in the row of 'gave'",
+        ),
         (torch.ones(0, N, N), WORDS, "no number"),
         ("rubbish", WORDS, "tensor of numbers"),
     ],

@@ -4,7 +4,7 @@ import shutil
 
 import nbformat
 
-from .build import edited_by_hand, helper_hashes
+from .build import edited_by_hand, helper_hashes, mark_as_seen
 from .lesson import (
     Course,
     Problem,
@@ -42,6 +42,7 @@ def adopt(course: Course, lesson: str, force: bool = False) -> list[str]:
         beside.replace(text)
         said.append(f"lessons/{lesson}.md: written from the notebook")
     said += _adopt_helpers(course, lesson)
+    mark_as_seen(course, lesson)
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and cell.source.strip() and not cell.metadata.get("nbgrader") and not role_of(cell):
             said.append(f"{cell_label(index, cell)} has no role yet: give it one in the text (`role: demo`, say).")

@@ -14,7 +14,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from nbgrader.api import Base
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import Execute
 from nbgrader.utils import capture_log, temp_attrs
 from sqlalchemy import create_engine
 from traitlets.config import Config, PyFileConfigLoader
@@ -46,8 +47,13 @@ class Stale:
     why: str
 
 
-def build(course: Course, lessons: list[str] | None = None, solutions: bool = True) -> list[str]:
-    """Build `lessons` (default: all that exist) and return their names.
+def build(
+    course: Course,
+    lessons: list[str] | None = None,
+    solutions: bool = True,
+    say: Callable[[str], object] = lambda line: None,
+) -> list[str]:
+    """Build `lessons` (default: all that exist) and return their names; `say` is told of each when it is done.
 
     Every lesson that can be built is swapped in. Raises Refused with the problems of those that cannot; their
     notebooks stay as they were. Without `solutions` nothing is executed: quick, for an author at work.
@@ -64,6 +70,7 @@ def build(course: Course, lessons: list[str] | None = None, solutions: bool = Tr
                 for step in STEPS if solutions else STEPS[:2]:
                     _swap_in(scratch.folder(step, lesson), course.folder(step, lesson))
             built.append(lesson)
+            say(f"{lesson}: {', '.join(STEPS)}" if solutions else f"{lesson}: source, release (solutions not run)")
         except Refused as error:
             refused.append(error)
     if refused:
@@ -184,28 +191,31 @@ def helper_hashes(folder: Path, but: str = "") -> dict[str, str]:
 
 
 def edited_by_hand(course: Course, lesson: str) -> bool:
-    """Whether the source folder holds something else than what the build last wrote there."""
+    """Whether the source folder holds an edit that neither the build nor `adopt` has seen."""
     path = course.notebook("source", lesson)
     if not path.is_file():
         return False
-    header = (notebook := nbformat.read(path, as_version=4)).metadata.get("manyheads", {})
+    notebook = nbformat.read(path, as_version=4)
+    header = notebook.metadata.get("manyheads", {})
     helpers = helper_hashes(path.parent, but=path.name)
     return header.get("built") != fingerprint(notebook) or dict(header.get("files", {})) != helpers
 
 
+def mark_as_seen(course: Course, lesson: str) -> None:
+    """Let the source folder as it is count as no edit: its lesson text has everything."""
+    path = course.notebook("source", lesson)
+    notebook = nbformat.read(path, as_version=4)
+    header = notebook.metadata.setdefault("manyheads", {})
+    header["built"] = fingerprint(notebook)
+    header["files"] = helper_hashes(path.parent, but=path.name)
+    _write(notebook, path)
+
+
 def refuse_overwriting(course: Course, lesson: str) -> None:
     """Raise Refused if a build would lose what somebody edited in the source notebook."""
-    if not edited_by_hand(course, lesson):
-        return
-    with contextlib.suppress(Refused, OSError):
-        new = make_source(course, lesson)
-        path = course.notebook("source", lesson)
-        old = nbformat.read(path, as_version=4)
-        same_files = helper_hashes(path.parent, but=path.name) == helper_hashes(course.helpers(lesson))
-        if fingerprint(old) == new.metadata.manyheads["built"] and same_files:
-            return  # adopted already
-    what = f"source/{lesson}/ was edited since it was built"
-    raise Refused(lesson, Problem(None, what, f"Run `manyheads adopt {lesson}` to keep the edit, then build again."))
+    if edited_by_hand(course, lesson):
+        what = f"source/{lesson}/ was edited since it was built"
+        raise Refused(lesson, Problem(None, what, f"Run `manyheads adopt {lesson}` to keep the edit, then build again."))
 
 
 def run_blank(scratch: Course, lesson: str) -> None:
@@ -275,12 +285,18 @@ def nbgrader_config(course: Course) -> Config:
     return PyFileConfigLoader("nbgrader_config.py", path=str(course.root)).load_config()
 
 
-def convert(scratch: Course, lesson: str, step: str) -> None:
-    """Run nbgrader's converter for `step`. Its return code says nothing, so look at what it made."""
+def _build_config(scratch: Course) -> Config:
     config = nbgrader_config(scratch)
     config.CourseDirectory.root = str(scratch.root)
     config.CourseDirectory.db_url = scratch_database(scratch)
     config.Execute.timeout = _SECONDS_A_CELL
+    config.Execute.extra_arguments = ["--log-level=ERROR"]  # ipykernel warns about TCP at every start
+    return config
+
+
+def convert(scratch: Course, lesson: str, step: str) -> None:
+    """Run nbgrader's converter for `step`. Its return code says nothing, so look at what it made."""
+    config = _build_config(scratch)
     api = NbGraderAPI(coursedir=CourseDirectory(config=config), config=config)
     with _quiet(api), _as_a_reader():
         if step == "release":
@@ -299,9 +315,7 @@ def convert(scratch: Course, lesson: str, step: str) -> None:
 
 def _execute(scratch: Course, notebook: NotebookNode, folder: Path) -> NotebookNode:
     """Run a notebook in `folder` with nbgrader's executor, going on after errors."""
-    from nbgrader.preprocessors import Execute
-
-    executor = Execute(config=nbgrader_config(scratch), timeout=_SECONDS_A_CELL)
+    executor = Execute(config=_build_config(scratch))
     with _as_a_reader():
         executor.preprocess(notebook, {"metadata": {"path": str(folder)}})
     return notebook

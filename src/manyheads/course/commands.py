@@ -12,6 +12,14 @@ def _course():
         raise click.ClickException(str(error)) from error
 
 
+def _with_sample(course, lessons: list[str] | None) -> list[str]:
+    """The built lessons that the sample class takes part in."""
+    from .sample import ANSWERS
+
+    built = [lesson for lesson in lessons or course.lessons() if course.notebook("source", lesson).is_file()]
+    return [lesson for lesson in built if (ANSWERS / f"{lesson}.toml").is_file()]
+
+
 @click.command()
 @click.argument("lessons", nargs=-1, metavar="[LESSON]...")
 @click.option("--check", is_flag=True, help="Change nothing: name what a build would change, and exit 1 if anything.")
@@ -20,6 +28,7 @@ def build(lessons: tuple[str, ...], check: bool, solutions: bool) -> None:
     """Make source/, release/ and solutions/ from the lesson texts.
 
     Without LESSON all lessons are built. A lesson with a fault is refused, and its notebooks stay as they were.
+    With solutions the graded sample under autograded/ is refreshed too.
 
     \b
     Example:
@@ -27,6 +36,9 @@ def build(lessons: tuple[str, ...], check: bool, solutions: bool) -> None:
         manyheads build 02_head_split --no-solutions
         manyheads build --check
     """
+    from manyheads.grade.committed import refresh_sample, stale_sample
+    from manyheads.grade.nbgrading import Failed
+
     from . import build as rooms
     from .lesson import Refused
 
@@ -35,17 +47,22 @@ def build(lessons: tuple[str, ...], check: bool, solutions: bool) -> None:
     try:
         if check:
             stale = rooms.check(course, wanted)
+            if sampled := _with_sample(course, wanted):
+                stale += stale_sample(course, sampled)
             for item in stale:
                 click.echo(f"stale: {item.path} ({item.why})")
             if stale:
                 raise click.ClickException("Run `manyheads build` and commit what it makes.")
-            click.echo("source/, release/ and solutions/ are what the lesson texts make.")
+            click.echo("source/, release/, solutions/ and the graded sample are what the lesson texts make.")
             return
-        for name in rooms.build(course, wanted, solutions=solutions):
-            made = "source, release, solutions" if solutions else "source, release (solutions not run)"
-            click.echo(f"{name}: {made}")
+        rooms.build(course, wanted, solutions=solutions, say=click.echo)
+        if solutions and (sampled := _with_sample(course, wanted)):
+            for path in refresh_sample(course, sampled):
+                click.echo(f"{path.relative_to(course.root)}: graded anew")
     except Refused as error:
         raise click.ClickException(f"refused\n{error}") from error
+    except Failed as error:
+        raise click.ClickException(f"the sample was not graded: {error}") from error
 
 
 @click.command()

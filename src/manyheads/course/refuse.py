@@ -290,11 +290,14 @@ def _secrets(cell: NotebookNode) -> list[tuple[str, list[str]]]:
         lines = [_squeeze(line) for line in cell.source.splitlines()] if is_solution(cell) else []
         return [("model answer", telling)] if (telling := [line for line in lines if len(line) >= 30]) else []
     secrets = []
-    for source in top_level_solutions(cell.source):
+    answers = top_level_solutions(cell.source)
+    for source in answers:
         lines = [_squeeze(line) for line in source.splitlines()]
         secrets += [("answer", [line]) for line in lines if re.match(r"[A-Za-z_]\w* = \S", line)]
     for kind, borders in (("solution", _SOLUTION), ("hidden test", _HIDDEN)):
         for region in regions(cell.source, borders):
+            if "\n".join(region) in answers:
+                continue
             telling = dict.fromkeys(line for line in map(_squeeze, region) if _telling(line))
             secrets.append((kind, list(telling)))
     visible = {_squeeze(line) for line in _outside_regions(cell.source)}

@@ -43,7 +43,10 @@ STUDENTS = [
 def answers(lesson: str) -> dict[str, dict[str, str]]:
     """The written-down answers of a lesson, by kind and grade id; empty if there are none yet."""
     path = ANSWERS / f"{lesson}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {kind: {name: text.strip() for name, text in table.items()} for kind, table in tables.items()}
 
 
 def hand_in(course: Course, lesson: str, student: str) -> NotebookNode:

@@ -39,3 +39,33 @@ def demo(keep: Path | None) -> None:
     room.show(made, console)
     if made.problems:
         raise click.ClickException("not everything worked: " + "; ".join(made.problems))
+
+
+@click.command()
+@click.argument("notebooks", nargs=-1, required=True, metavar="LESSON_OR_NOTEBOOK...")
+def check(notebooks: tuple[str, ...]) -> None:
+    """Run your notebook afresh and say what the visible checks think of each exercise.
+
+    The notebook is read, never changed. A lesson name is looked for here, in my-work/ and in release/.
+    Exit code 0 only if every exercise passes its visible check.
+
+    \b
+    Example:
+      manyheads check 02_head_split
+      manyheads check my-work/02_head_split/02_head_split.ipynb
+    """
+    from . import studentrun
+
+    passed, unusable = True, []
+    for name in notebooks:
+        try:
+            checked = studentrun.check(studentrun.find(name, Path.cwd()))
+        except studentrun.Unusable as problem:
+            unusable.append(str(problem))
+            continue
+        click.echo("\n".join(studentrun.report(checked)) + "\n")
+        passed = passed and checked.passed
+    if unusable:
+        raise click.ClickException("\n".join(unusable))
+    if not passed:
+        raise click.exceptions.Exit(1)

@@ -1,5 +1,6 @@
 """A sample class from release to a table of grades, by nbgrader, in a folder of its own."""
 
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,6 +90,10 @@ def _each(demo: Demo, students: list[str], progress: Progress, what: str, step,
 def show(demo: Demo, console: Console) -> None:
     """Print the tables, then where to look."""
     console.print()
+    console.print("The sample class:")
+    for student in sample.STUDENTS:
+        console.print(f"  {student.name}: {student.about}")
+    console.print()
     for lesson in demo.lessons:
         asked = table.questions(demo.nbgrader, lesson)
         console.print(table.grades(lesson, asked, demo.class_[lesson]))
@@ -97,16 +102,14 @@ def show(demo: Demo, console: Console) -> None:
         asked = table.questions(demo.nbgrader, lesson)
         console.print(table.mistakes(lesson, asked, demo.class_[lesson]))
         console.print()
-    console.print("The sample class:")
-    for student in sample.STUDENTS:
-        console.print(f"  {student.name}: {student.about}")
     root = demo.nbgrader.course.root
     count = sum(len(class_) for class_ in demo.class_.values())
     console.print(f"\n{count} submissions graded by nbgrader in {demo.seconds:.0f} s. "
                   "Written answers are marked by hand: Formgrader shows them.")
     console.print("Where to look:")
-    for label, path in (("feedback, open in a browser", root / "feedback" / "known-mistakes"),
-                        ("graded notebooks", root / "autograded"), ("grades as CSV", demo.csv),
-                        ("the gradebook", root / "gradebook.db")):
-        console.print(f"  {label + ':':<29}{path}", soft_wrap=True, highlight=False)
-    console.print(f"  {'Formgrader:':<29}cd {root} && jupyter lab", soft_wrap=True, highlight=False)
+    page = demo.nbgrader.place("feedback", demo.lessons[-1], "known-mistakes").with_suffix(".html")
+    programs = Path(sys.executable).parent
+    for label, where in (("feedback, for a browser", page), ("graded notebooks", root / "autograded"),
+                         ("grades as CSV", demo.csv), ("the gradebook", root / "gradebook.db"),
+                         ("Formgrader", f"cd {root} && {programs / 'jupyter'} lab")):
+        console.print(f"  {label + ':':<25}{where}", soft_wrap=True, highlight=False)

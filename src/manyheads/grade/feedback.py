@@ -30,6 +30,9 @@ NOT_ATTEMPTED = "not attempted"
 RAISED = "raised an error"
 TIMED_OUT = "timed out"
 
+# What a cell that ran too long leaves behind: the interrupt, then nbgrader's own error.
+TIMED_OUT_ERRORS = ("KeyboardInterrupt", "CellTimeoutError")
+
 _FRAME = re.compile(r"^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)", re.MULTILINE)
 _PART_WRONG = re.compile(r"^[^:\n]+: not right yet: .+$", re.MULTILINE)
 _PART_RAISED = re.compile(r"^([^:\n]+: raised (\w+)): .*$", re.MULTILINE)
@@ -90,7 +93,7 @@ def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Ver
             return Verdict(NOT_RIGHT, said)
         case "NotAttempted" | "NotImplementedError":
             return Verdict(NOT_ATTEMPTED, said)
-        case "CellTimeoutError":
+        case "KeyboardInterrupt" | "CellTimeoutError":
             return Verdict(TIMED_OUT, "your code did not finish in the time that a cell may take.")
     line = _student_line(output, nb, but_not=cell)
     if line:
@@ -162,7 +165,11 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
     kept = []
     for output in cell.outputs:
         if output.output_type == "stream":
-            kept.append(new_output("stream", name=output.name, text=_printable(output.text)))
+            before = kept[-1] if kept else {}
+            if before.get("name") == output.name:  # one text arrives in pieces, differently in each run
+                before["text"] += output.text
+            else:
+                kept.append(new_output("stream", name=output.name, text=output.text))
         elif output.output_type == "error":
             line = _student_line(output, nb)
             message = f"{output.ename}: {without_paths(output.evalue)}" + (f"\n{line}" if line else "")
@@ -174,6 +181,9 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
                 data["text/plain"] = _printable(data["text/plain"])
             if data:
                 kept.append(new_output("display_data", data=data))
+    for output in kept:
+        if output.output_type == "stream":
+            output["text"] = _printable(output.text)
     return kept
 
 

@@ -72,3 +72,16 @@ class ResolveDuplicates(NbGraderPreprocessor):
         kept = dict(kept) if isinstance(kept, dict) else {}
         nb.metadata["manyheads"] = {**kept, "repaired": repaired}  # never what the student wrote there
         return nb, resources
+
+
+class ForgetRemovedCells(NbGraderPreprocessor):
+    """Takes the rest of nbgrader's metadata off cells that the gradebook does not know.
+
+    They come from an older release of a lesson, or from another lesson. OverwriteCells removes their grade id only,
+    and nbgrader's check of the metadata then refuses the whole hand-in: so this stands between the two.
+    """
+
+    def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
+        if grade_id(cell) is None and cell.metadata.pop("nbgrader", None) is not None and "manyheads" in cell.metadata:
+            cell.metadata["manyheads"] = {"role": "student"}
+        return cell, resources

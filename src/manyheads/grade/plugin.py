@@ -5,14 +5,15 @@ from nbgrader.preprocessors import CheckCellMetadata, ClearOutput, GetGrades, Ov
 from traitlets.config import Config
 
 from .feedback import RedactTests
-from .intake import ResolveDuplicates
+from .intake import ForgetRemovedCells, ResolveDuplicates
 
 
 def configure(c: Config) -> None:
     """Put the grader into an nbgrader configuration: ``configure(c)`` in nbgrader_config.py."""
     c.Autograde.sanitize_preprocessors = [
-        ClearOutput, ResolveDuplicates, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
+        ClearOutput, ResolveDuplicates, OverwriteKernelspec, OverwriteCells, ForgetRemovedCells, CheckCellMetadata,
     ]
     c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
     c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
     c.Execute.shutdown_kernel = "immediate"  # a graceful shutdown takes longer than a lesson's cells
+    c.Execute.extra_arguments = ["--Application.log_level=ERROR"]  # ipykernel warns about TCP in every kernel

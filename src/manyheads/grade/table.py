@@ -114,13 +114,10 @@ def _mark(question: Question, points: dict[str, float | None], said: dict[str, f
     mark = Mark(sum(got), wrong[0].status if wrong else feedback.RIGHT)
     if wrong and sum(got) > 0:
         mark.status = feedback.PARTLY
-    for verdict in wrong:
-        # The same fault shows in several test cells of an exercise: say it once.
-        if verdict.message and verdict.message not in mark.messages:
-            mark.messages.append(verdict.message)
-        mistake = named_in(verdict.message)
-        if mistake and mistake.name not in mark.mistakes:
-            mark.mistakes.append(mistake.name)
+    known = {mistake.name: mistake.sentence for verdict in wrong if (mistake := named_in(verdict.message))}
+    mark.mistakes = list(known)
+    # The same fault shows in several test cells of an exercise: say it once, by its name if it has one.
+    mark.messages = list(known.values()) or list(dict.fromkeys(verdict.message for verdict in wrong if verdict.message))
     return mark
 
 

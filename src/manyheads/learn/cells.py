@@ -69,14 +69,13 @@ def split_cells_svg(seq: int, num_heads: int, d_k: int) -> str:
     ]
     whole = [[(t, f) for f in range(num_heads * d_k)] for t in range(seq)]
     parts += _grid(_MARGIN, 40, whole, whole, d_k)
-    parts += [
-        _text(_MARGIN + wide + 20, 40 + 18 * line, text)
-        for line, text in enumerate((
-            "a cell = (token, feature), counted from 0",
-            *(f"features {i * d_k} to {(i + 1) * d_k - 1}: head {i + 1}" for i in range(num_heads)),
-            "struck out = in the wrong place",
-        ), start=1)
-    ]
+    beside = _MARGIN + wide + 20
+    parts.append(_text(beside, 58, "a cell = (token, feature), counted from 0"))
+    for i in range(num_heads):
+        y = 58 + 20 * (i + 1)
+        parts.append(f'<rect x="{beside}" y="{y - 12}" width="14" height="14" fill="{head_colour(i)}"/>')
+        parts.append(_text(beside + 22, y, f"features {i * d_k} to {(i + 1) * d_k - 1} belong to head {i + 1}"))
+    parts.append(_text(beside, 58 + 20 * (num_heads + 1), "struck out = in the wrong place"))
     for x, heading, heads in (
         (_MARGIN, "view, then transpose: right", right),
         (_MARGIN + panel + 3 * _GAP, "view alone: same shape, wrong cells", view_only),

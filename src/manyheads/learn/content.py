@@ -4,6 +4,7 @@ They live in ``content/NN_name.toml``, one file a lesson. This module reads them
 ``<details>``: that works with the keyboard, without JavaScript, without network, and in a saved HTML export.
 """
 
+import base64
 import difflib
 import html
 import re
@@ -132,7 +133,17 @@ def block(label: str, parts: Iterable[str]) -> str:
     )
 
 
-def show(rich: str, plain: str, svg: str | None = None) -> None:
-    """Display HTML with its plain text twin; ``svg`` is for viewers that take a picture but strip it from HTML."""
-    data = {"text/html": rich, "text/plain": plain}
-    display(data | ({"image/svg+xml": svg} if svg else {}), raw=True)
+def svg_image(svg: str, words: str) -> str:
+    """An SVG as <img>, with ``words`` as its alternative text.
+
+    In a notebook it has not run itself, JupyterLab takes inline SVG and SVG outputs out, and lets an image stand.
+    """
+    data = base64.b64encode(svg.encode()).decode()
+    return (
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(words)}" style="width: 100%; max-width: 720px">'
+    )
+
+
+def show(rich: str, plain: str) -> None:
+    """Display HTML with its plain text twin."""
+    display({"text/html": rich, "text/plain": plain}, raw=True)

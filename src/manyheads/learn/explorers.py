@@ -9,7 +9,7 @@ import html
 import ipywidgets as widgets
 from IPython.display import display
 
-from .content import STYLE, show
+from .content import STYLE, show, svg_image
 from .mode import demonstration
 from .palette import head_colour, ink_on
 
@@ -31,7 +31,7 @@ def split_picture(d_model: int, num_heads: int) -> None:
     Raises ValueError unless both are whole numbers of at least 1. A head count that does not divide is no error:
     the picture says why it cannot be.
     """
-    show(split_panel(d_model, num_heads), split_sentence(d_model, num_heads), split_svg(d_model, num_heads))
+    show(_static_panel(d_model, num_heads), split_sentence(d_model, num_heads))
 
 
 @demonstration
@@ -44,11 +44,11 @@ def split_explorer(d_model: int = 16, num_heads: int = 4) -> None:
         widgets.IntSlider(value=d_model, min=2, max=64, description="d_model"),
         widgets.IntSlider(value=num_heads, min=1, max=16, description="num_heads"),
     ]
-    picture = widgets.HTML(split_panel(d_model, num_heads))
+    picture = widgets.HTML(_live_panel(d_model, num_heads))
 
     # The browser holds changes back while the kernel is busy and sends the newest only, so every call may draw.
     def draw(_) -> None:
-        picture.value = split_panel(*(slider.value for slider in sliders))
+        picture.value = _live_panel(*(slider.value for slider in sliders))
 
     for slider in sliders:
         slider.observe(draw, "value")
@@ -57,17 +57,20 @@ def split_explorer(d_model: int = 16, num_heads: int = 4) -> None:
     display(explorer)
 
     label = f"Static picture (d_model = {d_model}, num_heads = {num_heads})"
+    folded = f"<summary>{label}</summary>{_static_panel(d_model, num_heads)}"
     show(
-        f"{STYLE}\n<details open class='manyheads manyheads-static'><summary>{label}</summary>"
-        f"{split_panel(d_model, num_heads)}</details>",
+        f'{STYLE}\n<details open class="manyheads manyheads-static">{folded}</details>',
         f"{label}: {split_sentence(d_model, num_heads)}",
-        split_svg(d_model, num_heads),
     )
 
 
-def split_panel(d_model: int, num_heads: int) -> str:
-    """Picture and sentence together, as HTML."""
+def _live_panel(d_model: int, num_heads: int) -> str:
     return f"{split_svg(d_model, num_heads)}\n<p>{split_sentence(d_model, num_heads)}</p>"
+
+
+def _static_panel(d_model: int, num_heads: int) -> str:
+    sentence = split_sentence(d_model, num_heads)
+    return f"{svg_image(split_svg(d_model, num_heads), sentence)}\n<p>{sentence}</p>"
 
 
 def split_sentence(d_model: int, num_heads: int) -> str:

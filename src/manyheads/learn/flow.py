@@ -11,7 +11,11 @@ from .pictures import NotDrawable, show_svg
 _STEPS = (
     ("project", ("Q, K, V, each", "(batch, seq, d_model)"), "the whole X is multiplied by W_Q, W_K and W_V"),
     ("split", ("(batch, num_heads,", "seq, d_k)"), "the features of each token are cut into num_heads pieces of d_k"),
-    ("attend", ("(batch, num_heads,", "seq, d_k)"), "each head makes its own weights (batch, num_heads, seq_q, seq_k) and blends its own values"),
+    (
+        "attend",
+        ("(batch, num_heads,", "seq, d_k)"),
+        "each head makes its own weights (batch, num_heads, seq_q, seq_k) and blends its own values",
+    ),
     ("concat", ("(batch, seq,", "num_heads · d_k)"), "the pieces are put side by side again"),
     ("W_O", ("(batch, seq, d_model)",), "one matrix mixes what the heads found"),
 )

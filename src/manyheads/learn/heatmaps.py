@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _CELL_WITH_NUMBER = 30  # pixels a cell needs to hold "0.60"
 _CELL = 12  # pixels a cell needs so that its token can be read on the tick
+_LABEL = 150  # pixels that the long label of an axis takes
+_AROUND = 125  # pixels for the label of the queries and the colour bar
 _EVEN = 0.95  # share of the largest entropy from which a head counts as even; one head of the running example has 0.93
 
 
@@ -35,7 +37,7 @@ def plot_head(
     """
     heads, tokens, key_tokens = _checked(weights, tokens, key_tokens, axes=2)
     cell = min(46, max(_CELL, 420 // max(len(key_tokens), len(tokens))))
-    figure = _grid(heads, tokens, key_tokens, [title] if title else None, columns=1, cell=cell)
+    figure = _grid(heads, tokens, key_tokens, [title or ""], columns=1, cell=cell)
     words = _sentence(heads[0], tokens, key_tokens)
     show_png(figure_png(figure), f"{title or 'one head'}: {words}")
 
@@ -55,7 +57,7 @@ def plot_heads(
     heads, tokens, key_tokens = _checked(weights, tokens, key_tokens, axes=3)
     if titles is not None and len(titles) != len(heads):
         raise NotDrawable(f"there are {len(heads)} heads but {len(titles)} titles")
-    room = NOTEBOOK_WIDTH - 90 - 8 * max(map(len, tokens))
+    room = NOTEBOOK_WIDTH - _AROUND - 8 * max(map(len, tokens))
     if columns is None:
         columns = max(1, min(4, len(heads), room // (_CELL * len(key_tokens) + 24)))
     cell = min(46, max(_CELL, (room // columns - 24) // len(key_tokens)))
@@ -88,7 +90,9 @@ def _sentence(head: np.ndarray, tokens: list[str], key_tokens: list[str]) -> str
     blocked = ~(head > 0).any(axis=1)
     choices = _choices(head)
     counted = ~blocked & (choices > 1)
-    notes = [f"nothing allowed for {', '.join(t for t, b in zip(tokens, blocked, strict=True) if b)}"] if blocked.any() else []
+    notes = []
+    if blocked.any():
+        notes.append("nothing allowed for " + ", ".join(tokens[query] for query in np.flatnonzero(blocked)))
     sums = head[~blocked].sum(axis=1)
     if len(sums) and np.abs(sums - 1).max() > 0.01:
         notes.append(f"rows sum to {sums.min():.2f} to {sums.max():.2f}, not to 1")
@@ -142,7 +146,7 @@ def _targets(tokens: list[str], key_tokens: list[str]):
     for key in range(m):
         column = np.zeros((n, m), dtype=bool)
         column[:, key] = True
-        name = f"the first token, {key_tokens[0]}" if key == 0 else _name(key_tokens, key)
+        name = f"the first token, {key_tokens[0]}" if key == 0 and alike else _name(key_tokens, key)
         yield "words", "{looks} at " + name.replace("{", "{{").replace("}", "}}"), column & ~itself if alike else column
 
 
@@ -197,10 +201,14 @@ def _checked(weights, tokens, key_tokens, axes: int) -> tuple[np.ndarray, list[s
     heads = heads if axes == 3 else heads[None]
     for axis, side, names in ((1, "query", tokens), (2, "key", key_tokens)):
         if heads.shape[axis] != len(names):
-            raise NotDrawable(f"weights have {heads.shape[axis]} {side} positions, but there are {len(names)} {side} tokens")
+            raise NotDrawable(
+                f"weights have {heads.shape[axis]} {side} positions, but there are {len(names)} {side} tokens"
+            )
     if not np.isfinite(heads).all():
         head, query = np.argwhere(~np.isfinite(heads))[0][:2]
-        raise NotDrawable(f"head {head + 1} has NaN or infinity in the row of {tokens[query]!r}: is every key blocked there?")
+        raise NotDrawable(
+            f"head {head + 1} has NaN or infinity in the row of {tokens[query]!r}: is every key blocked there?"
+        )
     if heads.min() < -1e-6 or heads.max() > 1 + 1e-4:
         raise NotDrawable(
             f"weights lie between 0 and 1, but these go from {heads.min():.2f} to {heads.max():.2f}:"
@@ -212,18 +220,20 @@ def _checked(weights, tokens, key_tokens, axes: int) -> tuple[np.ndarray, list[s
 # --- drawing ----------------------------------------------------------------------------------------------------
 
 
-def _colour(title: str, index: int) -> str:
-    """Colour of the head that the title names ("head 2", "L1H3"), else of the head at this place."""
-    named = re.search(r"\bhead (\d+)|\bL\d+H(\d+)", title)
-    return head_colour(int(named[1] or named[2]) - 1 if named else index)
+def _colour(title: str, index: int | None) -> str:
+    """Colour of the head that the title names ("head 2", "L1H3"), else of the head at place ``index``; None: neutral."""
+    named = re.search(r"(?i)\bhead (\d+)|\bL\d+H(\d+)", title)
+    if named:
+        index = int(named[1] or named[2]) - 1
+    return "#333333" if index is None else head_colour(index)
 
 
 def _grid(heads, tokens, key_tokens, titles, columns: int, cell: int):
     """All heads on one scale; queries down the left side, keys along the bottom, one colour bar."""
     rows = math.ceil(len(heads) / columns)
     names_wide, names_high = 8 * max(map(len, tokens)), 8 * max(map(len, key_tokens))
-    width = columns * (cell * len(key_tokens) + 24) + names_wide + 90
-    height = rows * (cell * len(tokens) + 40) + names_high + 30
+    width = columns * (cell * len(key_tokens) + 24) + names_wide + _AROUND
+    height = rows * (cell * len(tokens) + 40) + names_high + 40
     figure = new_figure(width, height)
     axes = figure.subplots(rows, columns, squeeze=False)
     fits = max(6, min(10, 0.62 * cell))
@@ -233,9 +243,9 @@ def _grid(heads, tokens, key_tokens, titles, columns: int, cell: int):
             continue
         image = axis.imshow(heads[index], cmap=WEIGHT_MAP, vmin=0, vmax=1, interpolation="nearest")
         title = f"head {index + 1}" if titles is None else str(titles[index])
-        colour = _colour(title, index)
+        colour = _colour(title, index if len(heads) > 1 else None)
         title = textwrap.fill(title, max(12, (cell * len(key_tokens) + 10) // 8))
-        if len(heads) > 1 or titles:
+        if title:
             badge = {"facecolor": colour, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
             axis.set_title(title, fontsize=10, color=ink_on(colour), bbox=badge, pad=9)
         for side in axis.spines.values():
@@ -243,6 +253,10 @@ def _grid(heads, tokens, key_tokens, titles, columns: int, cell: int):
         axis.set_xticks(range(len(key_tokens)), key_tokens, rotation=90, fontsize=fits)
         axis.set_yticks(range(len(tokens)), tokens, fontsize=fits)
         axis.tick_params(length=2, labelleft=index % columns == 0, labelbottom=index + columns >= len(heads))
+        if index % columns == 0:
+            axis.set_ylabel("query: the word that looks" if cell * len(tokens) > _LABEL else "query", fontsize=9)
+        if index + columns >= len(heads):
+            axis.set_xlabel("key: the word looked at" if cell * len(key_tokens) > _LABEL else "key", fontsize=9)
         axis.set_xticks([k + 0.5 for k in range(len(key_tokens) - 1)], minor=True)
         axis.set_yticks([q + 0.5 for q in range(len(tokens) - 1)], minor=True)
         axis.grid(which="minor", color="white", alpha=0.25, linewidth=0.5)
@@ -251,8 +265,6 @@ def _grid(heads, tokens, key_tokens, titles, columns: int, cell: int):
             for (q, k), weight in np.ndenumerate(heads[index]):
                 ink = "black" if weight > 0.5 else "white"
                 axis.text(k, q, f"{weight:.2f}", ha="center", va="center", fontsize=8, color=ink)
-    figure.supylabel("query: the word that looks", fontsize=10)
-    figure.supxlabel("key: the word looked at", fontsize=10)
     bar = figure.colorbar(image, ax=axes, label="attention weight", fraction=0.05, pad=0.02, aspect=30)
     bar.set_ticks([0, 0.25, 0.5, 0.75, 1])
     return figure

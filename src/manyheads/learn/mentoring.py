@@ -61,7 +61,12 @@ def mentor(lesson: str) -> None:
     )
     show(block("Mentor", [f"<p>{note}</p>"]), note)
 
-    box = widgets.Text(description="Question", placeholder="what went wrong? then press Enter", continuous_update=False)
+    box = widgets.Text(
+        description="Question",
+        placeholder="what went wrong? then press Enter",
+        continuous_update=False,
+        layout=widgets.Layout(width="34em"),
+    )
     button = widgets.Button(description="Look up")
     answer = widgets.HTMLMath()
 

@@ -4,8 +4,11 @@ Every colour keeps a contrast of at least 3:1 against white and against a dark p
 Pairs stay apart for readers who see no red, no green or no blue. Colour is never alone: a number or a letter stands beside it.
 """
 
-#: Head 1, head 2, … From head 9 on the colours come round again; the number does not.
-HEAD_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C2599B", "#B28147", "#CA5CE6", "#B21B94", "#858ECC")
+#: Head 1, head 2, … From head 13 on the colours come round again; the number does not.
+HEAD_COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#C2599B", "#B28147", "#CA5CE6"),
+    *("#B21B94", "#858ECC", "#5252CC", "#807153", "#537180", "#CC0000"),
+)
 
 #: Query, key and value.
 QKV_COLOURS = {"Q": "#8A22E6", "K": "#805C33", "V": "#666666"}

@@ -1,0 +1,79 @@
+"""The graded sample that lies committed under autograded/, so that a reader sees a result without grading anything."""
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbgrader.utils import determine_grade
+
+from manyheads.course import sample
+from manyheads.course.build import Stale, solution_hash, tidy
+from manyheads.course.lesson import Course
+
+from . import feedback, intake
+from .nbgrading import Nbgrader
+
+
+def place(course: Course, lesson: str) -> Path:
+    return course.root / "autograded" / sample.COMMITTED / lesson / f"{lesson}.ipynb"
+
+
+def refresh_sample(course: Course, lessons: list[str] | None = None) -> list[Path]:
+    """Grade the sample of each lesson anew where it is stale, and return the notebooks written.
+
+    Grading happens in a scratch folder; the class gradebook is not touched. What is kept is what the student would
+    see (no hidden tests, one message a test cell), so that it is the same on every machine. Raises Failed.
+    """
+    written = []
+    for stale in stale_sample(course, lessons):
+        lesson = Path(stale.path).stem
+        with tempfile.TemporaryDirectory(prefix="manyheads-sample-") as folder:
+            path = place(course, lesson)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            nb = _graded(course, lesson, Course(Path(folder).resolve()))
+            path.write_text(nbformat.writes(nb) + "\n", encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def stale_sample(course: Course, lessons: list[str] | None = None) -> list[Stale]:
+    """The committed samples that a refresh would write, by the hash of all that they depend on; nothing is run."""
+    stale = []
+    for lesson in lessons or course.lessons():
+        path = place(course, lesson)
+        name = path.relative_to(course.root).as_posix()
+        if not path.is_file():
+            stale.append(Stale(name, "missing"))
+        elif nbformat.read(path, as_version=4).metadata.get("manyheads", {}).get("sample") != _hash(course, lesson):
+            stale.append(Stale(name, "the source, the sample answers or the grader changed since it was graded"))
+    return stale
+
+
+def _graded(course: Course, lesson: str, scratch: Course) -> nbformat.NotebookNode:
+    shutil.copy(course.root / "nbgrader_config.py", scratch.root)
+    shutil.copytree(course.folder("source", lesson), scratch.folder("source", lesson))
+    nbgrader = Nbgrader(scratch)
+    nbgrader.release(lesson)
+    student = sample.COMMITTED.removeprefix("sample-")  # the course's configuration excludes sample-*
+    nbgrader.hand_in(lesson, student, sample.hand_in(scratch, lesson, sample.COMMITTED))
+    nbgrader.autograde(lesson, student)
+    nb = nbformat.read(nbgrader.place("autograded", lesson, student), as_version=4)
+    points = {cell.id: determine_grade(cell) for cell in nb.cells if feedback.is_test(cell)}
+    feedback.redact(nb)
+    for cell in nb.cells:
+        if cell.id in points:
+            got, most = points[cell.id]
+            cell.outputs[0].text = f"{got:g} of {most:g} points. {cell.outputs[0].text}"
+    tidy(nb)
+    nb.metadata["manyheads"] = {**nb.metadata.get("manyheads", {}), "sample": _hash(course, lesson)}
+    return nb
+
+
+def _hash(course: Course, lesson: str) -> str:
+    digest = hashlib.sha256(solution_hash(course, course.notebook("source", lesson)).encode())
+    answers = sample.ANSWERS / f"{lesson}.toml"
+    for path in (answers, Path(sample.__file__), Path(feedback.__file__), Path(intake.__file__), Path(__file__)):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()

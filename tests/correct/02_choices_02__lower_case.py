@@ -1,0 +1,3 @@
+# style: small letters
+answer_x_split = "b"
+answer_doubles = "d"

@@ -1,0 +1,6 @@
+# style: unbind and cat
+import torch
+
+
+def merge_heads(x):
+    return torch.cat(x.unbind(dim=1), dim=-1)

@@ -1,0 +1,7 @@
+# mistake: lets the error through
+import torch
+
+
+def catches_wrong_split(split_fn):
+    x = torch.randn(2, 5, 12)
+    return not torch.equal(split_fn(x, 3), torch.stack(x.chunk(3, dim=-1), dim=1))

@@ -1,0 +1,6 @@
+# mistake: -
+import torch
+
+
+def fuse_heads(per_head):
+    torch.cat(per_head, dim=1)

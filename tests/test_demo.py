@@ -1,0 +1,130 @@
+"""The main job on the lessons that exist: a sample class from release to a table of grades."""
+
+import csv
+import shutil
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from manyheads.course import sample
+from manyheads.course.lesson import Course, is_solution, read_lesson
+from manyheads.grade import demo, feedback, table
+from manyheads.grade.commands import demo as command
+from manyheads.grade.nbgrading import Nbgrader
+
+COURSE = Course.find()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return demo.run(tmp_path_factory.mktemp("demo") / "course", origin=COURSE)
+
+
+def of(made, student):
+    return [submission for class_ in made.class_.values() for submission in class_ if submission.student == student]
+
+
+def automatic(made, submission):
+    return [(question, submission.marks[question.name]) for question in table.questions(made.nbgrader, submission.lesson)
+            if not question.by_hand]
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_the_sample_class_has_a_mistake_for_every_exercise(lesson):
+    lesson_cells = read_lesson(COURSE.text(lesson).read_text(encoding="utf-8"), lesson).cells
+    asked = {cell.metadata.nbgrader.grade_id for cell in lesson_cells if is_solution(cell) and cell.cell_type == "code"}
+    answers = sample.answers(lesson)
+    assert set(answers["mistake"]) == asked
+    for kind, table_ in answers.items():
+        assert kind == "written" or set(table_) <= asked, kind
+    assert {"style", "partial", "raises", "written"} <= set(answers)
+
+
+@pytest.mark.slow
+def test_everybody_is_graded_and_gets_feedback(made):
+    assert made.problems == []
+    count = len(sample.STUDENTS) * len(made.lessons)
+    assert len(sample.STUDENTS) >= 8
+    assert sum(submission.status == table.GRADED for class_ in made.class_.values() for submission in class_) == count
+    assert len(made.feedback) == count and all(page.is_file() for page in made.feedback)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("student", ["all-right", "copied-cell", "other-style"])
+def test_right_work_gets_all_points(made, student):
+    for submission in of(made, student):
+        for question, mark in automatic(made, submission):
+            assert (mark.got, mark.status) == (question.points, feedback.RIGHT), (submission.lesson, question.name)
+
+
+@pytest.mark.slow
+def test_a_blank_notebook_gets_none_and_is_not_attempted(made):
+    for submission in of(made, "blank"):
+        assert submission.score == 0
+        assert {mark.status for _, mark in automatic(made, submission)} == {feedback.NOT_ATTEMPTED}
+
+
+@pytest.mark.slow
+def test_each_known_mistake_costs_points_and_is_told(made):
+    for submission in of(made, "known-mistakes"):
+        for question, mark in automatic(made, submission):
+            assert mark.got < question.points, (submission.lesson, question.name)
+            assert mark.messages, (submission.lesson, question.name)
+        assert sum(bool(mark.mistakes) for _, mark in automatic(made, submission)) >= 3, submission.lesson
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("student", ["half-done", "partial", "raises"])
+def test_unfinished_work_gets_some_points(made, student):
+    for submission in of(made, student):
+        assert 0 < submission.score < sum(question.points for question, _ in automatic(made, submission))
+    statuses = {mark.status for submission in of(made, student) for _, mark in automatic(made, submission)}
+    assert {"half-done": feedback.NOT_ATTEMPTED, "partial": feedback.PARTLY, "raises": feedback.RAISED}[student] in statuses
+
+
+@pytest.mark.slow
+def test_the_tables_and_the_csv_show_the_class(made):
+    console = Console(record=True, width=150, quiet=False, file=open("/dev/null", "w"))
+    demo.show(made, console)
+    text = console.export_text()
+    for student in sample.STUDENTS:
+        assert student.name in text
+    assert "by hand" in text and "view-only split" in text
+    assert str(made.csv) in text
+    with made.csv.open() as file:
+        rows = {(row["assignment"], row["student_id"]): float(row["score"]) for row in csv.DictReader(file)}
+    for class_ in made.class_.values():
+        for submission in class_:
+            assert rows[submission.lesson, submission.student] == submission.score
+
+
+@pytest.mark.slow
+def test_a_submission_that_cannot_be_read_is_not_graded_which_is_not_0(tmp_path, monkeypatch):
+    lesson = COURSE.lessons()[0]
+    here = Course(tmp_path / "here")
+    (here.root / "lessons").mkdir(parents=True)
+    shutil.copy(COURSE.root / "nbgrader_config.py", here.root)
+    shutil.copy(COURSE.text(lesson), here.root / "lessons")
+    monkeypatch.chdir(here.root)
+    monkeypatch.setattr(sample, "STUDENTS", [each for each in sample.STUDENTS if each.name in ("blank", "all-right")])
+    hand_in = Nbgrader.hand_in
+
+    def garble(self, lesson, student, nb):
+        path = hand_in(self, lesson, student, nb)
+        if student == "blank":
+            path.write_text('{"cells": [')
+
+    monkeypatch.setattr(Nbgrader, "hand_in", garble)
+    said = CliRunner().invoke(command, ["--keep", str(tmp_path / "made")], env={"COLUMNS": "150"})
+    assert said.exit_code == 1
+    assert f"not everything worked: grading {lesson} of blank" in said.output
+    rows = {line.split("│")[1].strip(): line for line in said.output.splitlines() if line.startswith("│ ")}
+    assert "not graded" in rows["blank"] and rows["blank"].split("│")[2].strip() == "–"
+    assert "graded" in rows["all-right"] and "not graded" not in rows["all-right"]
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    (tmp_path / "mine.txt").touch()
+    said = CliRunner().invoke(command, ["--keep", str(tmp_path)])
+    assert said.exit_code == 1 and "is not empty" in said.output
