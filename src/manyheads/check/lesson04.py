@@ -126,11 +126,17 @@ _tempting("mean instead of sum", "toy_output", (1.75, 3.0),
           "You averaged what the two heads contribute. The formula adds it up.")
 _tempting("other head for the output", "toy_output", (3.0, 4.0),
           "That is what head 2 (index 1) contributes. The output has the part of head 1 in it too.")
+_tempting("share for the output", "toy_output", (0.5, 2.0),
+          "That is what head 1 contributes. Asked here is the output, both heads together.")
+_tempting("columns exchanged", "toy_output", (6.0, 3.5),
+          "Your two numbers are in the wrong order. Column 0 of W_O gives the first number of the output.")
+_tempting("columns of the share exchanged", "toy_share_1", (2.0, 0.5),
+          "Your two numbers are in the wrong order. Column 0 of W_O gives the first number of the share.")
 _tempting("other head", "toy_share_1", (3.0, 4.0),
           "That is the part of head 2, worked out above the exercise. Asked is head 1 (index 0), with rows 0 to 2.")
 _tempting("block of the other head", "toy_share_1", (1.0, 5.5),
           "You took the numbers of head 1 and the rows of head 2. Head 1 (index 0) meets rows 0 to 2 of W_O.")
-_tempting("answers exchanged", "toy_share_1", (3.5, 6.0),
+_tempting("output for the share", "toy_share_1", (3.5, 6.0),
           "That is the output, both heads together. Asked here is the part that comes from head 1 alone.")
 
 
@@ -145,6 +151,9 @@ def _(toy_output, toy_share_1):
     expect.answered(toy_output=toy_output, toy_share_1=toy_share_1)
     for name, got in (("toy_output", toy_output), ("toy_share_1", toy_share_1)):
         expect.numbers(got, [0, 0], name, atol=1000)
+        for mistaken, (answer, numbers) in _TEMPTING.items():
+            if answer == name and all(abs(mine - wrong) <= 0.02 for mine, wrong in zip(got, numbers, strict=True)):
+                raise known("numbers_04", mistaken)
     if any(abs(whole - one - two) > 0.02 for whole, one, two in zip(toy_output, toy_share_1, (3, 4), strict=True)):
         raise NotRight("Your two answers do not fit: the share of head 1 and the share of head 2, [3, 4], should add up "
                        "to the output.")
@@ -275,14 +284,14 @@ def tempting_shapes(width: int, d_model: int, d_v: int, stored: bool) -> dict[tu
 
 @exercise("shapes_04", lesson=LESSON, points=1, hidden=1, names=("shape_W_O", "shape_weight"))
 def _(shape_W_O, shape_weight):
-    # By form, and by the law that both hold the same numbers.
+    # By form, and by the law that one is the other turned round; which is which is for the hidden test.
     expect.answered(shape_W_O=shape_W_O, shape_weight=shape_weight)
     for name, got in (("shape_W_O", shape_W_O), ("shape_weight", shape_weight)):
         if type(got) is not tuple or len(got) != 2 or any(type(size) is not int for size in got):
             raise NotRight(f"{name} should be a tuple of two whole numbers, such as (2, 3).")
-    if shape_W_O[0] * shape_W_O[1] != shape_weight[0] * shape_weight[1]:
-        raise NotRight("Your two shapes hold different counts of numbers. They are the same matrix, written down in "
-                       "two ways.")
+    if shape_weight != shape_W_O[::-1]:
+        raise NotRight("Your two shapes do not fit. They belong to the same matrix, once as the formula writes it and "
+                       "once turned round.")
 
 
 # ---------------------------------------------------------------- ablate_head(heads, W_o, i)
@@ -342,18 +351,18 @@ def _(heads, W_o, i):
     return _rest(heads, W_o, i) / (heads.shape[1] - 1) + W_o.bias.detach()
 
 
-@mistake("ablate_head", "index counted from 1",
-         "You cut the neighbour, one head too early: your index is off by one. `i` is a Python index, so i = 0 is head "
-         "1: no subtraction is needed.")
-def _(heads, W_o, i):
-    return _rest(heads, W_o, i - 1) + W_o.bias.detach()
-
-
 @mistake("ablate_head", "heads counted from the end",
          "You cut the head with the same number counted from the other end. Look at the order in which your heads are "
          "joined, and at your index.")
 def _(heads, W_o, i):
     return _rest(heads, W_o, heads.shape[1] - 1 - i) + W_o.bias.detach()
+
+
+@mistake("ablate_head", "index counted from 1",
+         "You cut the neighbour, one head too early: your index is off by one. `i` is a Python index, so i = 0 is head "
+         "1: no subtraction is needed.")
+def _(heads, W_o, i):
+    return _rest(heads, W_o, i - 1) + W_o.bias.detach()
 
 
 @mistake("ablate_head", "kept instead of cut",

@@ -1,0 +1,3 @@
+# style: small letters
+answer_without_W_O = "c"
+answer_toy = "a"

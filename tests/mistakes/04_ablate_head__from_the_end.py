@@ -1,0 +1,5 @@
+# mistake: heads counted from the end
+def ablate_head(heads, W_o, i):
+    kept = heads.clone()
+    kept[:, -1 - i] = 0
+    return W_o(kept.transpose(1, 2).flatten(2))

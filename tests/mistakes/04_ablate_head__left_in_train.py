@@ -1,0 +1,6 @@
+# mistake: -
+def ablate_head(heads, W_o, i):
+    W_o.train()
+    kept = heads.clone()
+    kept[:, i] = 0
+    return W_o(kept.transpose(1, 2).flatten(2))

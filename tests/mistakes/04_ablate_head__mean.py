@@ -1,0 +1,5 @@
+# mistake: mean instead of sum
+def ablate_head(heads, W_o, i):
+    kept = heads.clone()
+    kept[:, i] = 0
+    return W_o(kept.transpose(1, 2).flatten(2) / (heads.shape[1] - 1))

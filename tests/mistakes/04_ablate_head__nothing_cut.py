@@ -1,0 +1,5 @@
+# mistake: nothing cut
+def ablate_head(heads, W_o, i):
+    kept = heads.clone()
+    kept[:, i] = 0
+    return W_o(heads.transpose(1, 2).flatten(2))

@@ -1,0 +1,5 @@
+# mistake: -
+def ablate_head(heads, W_o, i):
+    kept = heads.clone()
+    kept[:, :i + 1] = 0
+    return W_o(kept.transpose(1, 2).flatten(2))

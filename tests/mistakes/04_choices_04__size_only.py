@@ -1,0 +1,3 @@
+# mistake: a change of size only
+answer_without_W_O = "B"
+answer_toy = "A"

@@ -1,0 +1,3 @@
+# mistake: weights change
+answer_without_W_O = "D"
+answer_toy = "A"

@@ -1,0 +1,7 @@
+# mistake: -
+import torch
+
+
+def concat_and_project(heads, W_O, total=[]):
+    total.append(torch.cat(heads.unbind(1), dim=-1) @ W_O)
+    return total[0]

@@ -1,0 +1,7 @@
+# mistake: whole output for each head
+import torch
+
+
+def head_contributions(heads, W_O):
+    output = torch.cat(heads.unbind(1), dim=-1) @ W_O
+    return torch.stack([output] * heads.shape[1], dim=1)

@@ -1,0 +1,3 @@
+# mistake: orientation exchanged
+shape_W_O = (512, 240)
+shape_weight = (240, 512)

@@ -1,0 +1,3 @@
+# mistake: -
+shape_W_O = [240, 512]
+shape_weight = [512, 240]
