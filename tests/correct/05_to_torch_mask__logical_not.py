@@ -1,0 +1,3 @@
+# style: logical_not
+def to_torch_mask(mask):
+    return mask.logical_not()

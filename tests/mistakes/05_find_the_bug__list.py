@@ -1,0 +1,2 @@
+# mistake: -
+causes = ["view-only split", "dropout always on", "scaled by the root of d_model", "mask turned round"]

@@ -1,0 +1,2 @@
+# mistake: -
+causes = {"A": "view-only split", "B": "dropout always on", "C": None, "D": None}

@@ -1,0 +1,3 @@
+# mistake: heads apart by default
+shape_cross_weights = (16, 8, 25, 30)
+answer_defaults = "B"

@@ -1,0 +1,3 @@
+# mistake: batch first by default
+shape_cross_weights = (16, 8, 25, 30)
+answer_defaults = "D"

@@ -1,0 +1,3 @@
+# mistake: polarity not flipped
+def to_torch_mask(mask):
+    return mask.bool()

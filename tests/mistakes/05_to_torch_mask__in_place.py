@@ -1,0 +1,3 @@
+# mistake: -
+def to_torch_mask(mask):
+    return mask.copy_(mask == 0).bool()

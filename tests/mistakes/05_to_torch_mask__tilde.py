@@ -1,0 +1,3 @@
+# mistake: only for booleans
+def to_torch_mask(mask):
+    return ~mask

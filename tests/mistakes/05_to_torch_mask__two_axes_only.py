@@ -1,0 +1,3 @@
+# mistake: -
+def to_torch_mask(mask):
+    return (mask == 0).reshape(mask.shape[-2], mask.shape[-1])

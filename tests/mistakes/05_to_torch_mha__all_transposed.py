@@ -1,0 +1,13 @@
+# mistake: in_proj transposed
+import torch
+from torch import nn
+
+
+def to_torch_mha(module):
+    mha = nn.MultiheadAttention(module.W_q.weight.shape[0], module.num_heads, batch_first=True)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(torch.cat([module.W_q.weight.T, module.W_k.weight.T, module.W_v.weight.T]))
+        mha.in_proj_bias.copy_(torch.cat([module.W_q.bias, module.W_k.bias, module.W_v.bias]))
+        mha.out_proj.weight.copy_(module.W_o.weight.T)
+        mha.out_proj.bias.copy_(module.W_o.bias)
+    return mha.eval()
