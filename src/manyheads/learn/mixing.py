@@ -72,12 +72,12 @@ def _mixing_svg(found: list[list[float]], shares: list[list[float]]) -> str:
 
     rows = running_example().W_O.tolist()
     cell, high = 42, 26
-    width, height = 886, 322
+    width, height = 886, 312
     left, middle, right = _MARGIN, _MARGIN + 3 * cell + 62, _MARGIN + 9 * cell + 130
     parts = [
-        _text(left, 24, f"what each head found for {_WORD}", bold=True),
-        _text(middle, 24, "W_O (6, 6): one block of rows for each head", bold=True),
-        _text(right, 24, "the head's part of the output", bold=True),
+        _text(left, 24, "what a head found", bold=True),
+        _text(middle, 24, "W_O (6, 6), cut into blocks of rows", bold=True),
+        _text(right, 24, f"its part of the output for {_WORD}", bold=True),
     ]
     for head, (numbers, share) in enumerate(zip(found, shares, strict=True)):
         top, colour = 40 + head * 106, head_colour(head)
@@ -91,7 +91,7 @@ def _mixing_svg(found: list[list[float]], shares: list[list[float]]) -> str:
     bottom = 40 + 2 * 106 + 14
     parts += [
         f'<path d="M{right - 20} {bottom - 12}H{right + 6 * cell}" stroke="{_INK}" stroke-width="2"/>',
-        _text(right - 20, 40 + 106 + high * 1.5 + 26, "+", big=True),
+        _text(right - 22, bottom - 20, "+", big=True),
         _text(right - 216, bottom + 18, "output: the parts added up"),
         *_cells(right, bottom, [[sum(column) for column in zip(*shares, strict=True)]], cell, high, "#333333"),
     ]
@@ -207,8 +207,8 @@ def _text(x: float, y: float, text: str, bold=False, big=False, middle=False, in
 
 
 def _number(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
+    return f"{value + 0.0:g}".replace("-", "−")  # + 0.0 makes 0 of -0
 
 
 def _list(numbers: Sequence[float]) -> str:
-    return "[" + ", ".join(f"{value:g}" for value in numbers) + "]"
+    return "[" + ", ".join(f"{value + 0.0:g}" for value in numbers) + "]"
