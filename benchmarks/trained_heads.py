@@ -13,7 +13,7 @@ import unicodedata
 
 import torch
 from minilm import NAME, SHA256, read_model
-from real_heads import ANNOTATED
+from real_heads import ANNOTATED, PAIRS
 from safetensors.torch import save_file
 
 from manyheads.learn import trained
@@ -21,22 +21,27 @@ from manyheads.learn.tokens import word_pieces
 
 LAYERS, POSITIONS, FREQUENT = 3, 48, 5000
 
-# What the lessons print, what the measurements use, and everyday words that a learner may type.
+# Sentences that lessons and textbooks use, and everyday words that a learner may type: those not among the frequent ones.
 ALSO = """
 The animal didn't cross the street because it was too tired wide. Mary met Peter after she he left.
 The queen visited the king in her his castle. Anna introduced Ben to Clara with David.
 The teacher praised the pupil because she worked hard. The dog and the cat and the mouse. Time flies like an arrow.
 The quick brown fox jumps over the lazy dog. I saw the man with the telescope. Attention is all you need.
 The trophy doesn't fit into the brown suitcase because it is too big small. Colourless colorless green ideas sleep furiously.
-apple apples baby bake banana bicycle bike bird birds birthday boat bread breakfast butter cake cats chair cheese chicken
-children clever coffee cook cousin cup curious delicious dinner dogs doll drink eat egg eggs elephant fish flower flowers
-fork friends fruit funny garden girl glass grandmother grandfather guitar happy horse horses hungry ice jacket jump
-kitchen kitten knife lemon lesson letters library lion lunch milk monkey mother neighbour neighbor orange park pencil
-penguin phone piano pizza plate plates puppy rabbit rain rice runner sad sandwich school sheep shoes sing singer sister
-sleep sleepy smile snow soup spoon student students sugar sun sunny swim table tea teacher teachers thirsty tiger toy toys
-tree trees umbrella uncle aunt wash water weather window yesterday tomorrow today tonight morning afternoon evening
-attention head heads layer model query key value token tokens word words sentence grammar verb noun pronoun subject object
-linguist linguistics translator translate computer language vector matrix
+airplane angrily ant apologized apples astronaut ate backpack baked bakery banana barked barn bee bicycle bike
+binoculars bitter blanket boring borrowed bread broom bucket bulb butter butterfly cafe cake candle candy carpenter
+carpet carrot cats cheese chef cherry chicken chocolate classroom cleaned clever cloudy cooked cookie cookies cow
+curious curtain danced dancer deer delicious dentist dinosaur doll dolphin donkey duck egg elephant email exam exams
+flour forgot fork fragile fridge frog garage gardener garlic gloves goat goose grammar grandma grandmother grandpa
+grape hammer happily hid homework hungry insect jam juice kettle keyboard kitten lamp laptop lecture lemon lent lesson
+librarian lightning linguist linguistics lion lizard loudly matrix mechanic monkey mug nail neighbor neighbour nephew
+niece noisy notebook noun onion oven owl parrot password pasta pencil penguin pepper pie pig pillow pirate pizza
+plates policeman polite potato puppy purse query quiz rabbit raced rainbow rainy repaired robber robot rocket rude
+sadly sailor salad salty sandwich sauce scarf scientist seldom shark sheep shiny shoe sincerely skirt sleepy slept
+snake snowy soap socks sofa soup sour spicy spoon squirrel stole stove strawberry sunny sunshine supermarket swam
+sweater swim taxi textbook thief thirsty thunder thursday ticket token tomato towel toy toys tram translate translator
+treasure trousers tuesday turtle twins typed ugly umbrella vector verb waiter waitress wallet wash wednesday whale
+windy wizard worm yelled yesterday zebra zoo
 """
 
 
@@ -45,7 +50,7 @@ def cut(weights: dict[str, torch.Tensor], vocabulary: dict[str, int]) -> tuple[d
     tokens = list(vocabulary)
     frequent = tokens[vocabulary["the"] :][:FREQUENT]  # from here on the vocabulary is sorted by frequency, roughly
     letters = [t for t in tokens if len(t.removeprefix("##")) == 1 and not unicodedata.name(t[-1]).startswith("CJK")]
-    texts = [ALSO, *(text for text, _ in ANNOTATED)]
+    texts = [ALSO, *(text for text, _ in ANNOTATED), *(text + " ".join(nouns) for text, nouns in PAIRS)]
     ours = [piece for text in texts for word in word_pieces(text, vocabulary) for piece in word]
     rows = sorted({vocabulary[token] for token in ("[CLS]", "[SEP]", "[UNK]", *frequent, *letters, *ours)})
     kept = {}

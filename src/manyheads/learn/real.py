@@ -102,7 +102,7 @@ def _pairs(pairs: list[dict]) -> str:
     found = "; ".join(", ".join(pair["heads_right_on_both"]) or "none" for pair in pairs)
     return (
         f"- *it* where only the meaning tells its noun (“{one}” / “… {other.split()[-1]}”): heads right on both sentences,"
-        f" in {len(pairs)} such pairs: {found}. No head solves this; one in {len(pairs)} may be chance."
+        f" in {len(pairs)} such pairs: {found}. No head solves this: none is right in more than one pair."
     )
 
 

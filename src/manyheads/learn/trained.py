@@ -135,9 +135,10 @@ def _tokens(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         notes.append("There is no word in this text: the model sees its two special tokens only.")
     if len(pieces) > room:
         notes.append(f"This text has {len(pieces)} tokens; only the first {room} are read.")
-    broken = dict.fromkeys(" ".join(word) for word in words if len(word) > 1)
+    broken = list(dict.fromkeys(" ".join(word) for word in words if len(word) > 1))
     if broken:
-        notes.append(f"Not in the small vocabulary here, so read in pieces: {', '.join(broken)}. Patterns may suffer.")
+        named = ", ".join(broken[:4]) + (f" and {len(broken) - 4} more" if len(broken) > 4 else "")
+        notes.append(f"Not in the small vocabulary here, so read in pieces: {named}. Heads may do something else there.")
     if UNKNOWN in pieces:
         notes.append(f"{UNKNOWN} stands for a word or sign of which the vocabulary knows no part.")
     return ("[CLS]", *pieces[:room], "[SEP]"), tuple(notes)
