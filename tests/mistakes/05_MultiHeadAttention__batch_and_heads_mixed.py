@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: mixes the sentences
 import math
 
 import torch

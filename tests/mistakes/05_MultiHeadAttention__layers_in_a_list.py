@@ -12,7 +12,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, query, key, value, mask=None):
-        q, k, v = (W(x).unflatten(-1, (self.h, -1)).transpose(1, 2) for W, x in zip(self.layers, (query, key, value)))
+        q, k, v = (W(x).unflatten(-1, (self.h, -1)).transpose(1, 2) for W, x in zip(self.layers[:3], (query, key, value), strict=True))
         scores = q @ k.mT / q.shape[-1] ** 0.5
         if mask is not None:
             scores = scores.masked_fill(mask == 0, -torch.inf)

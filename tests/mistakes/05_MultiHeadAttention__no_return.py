@@ -28,4 +28,4 @@ class MultiHeadAttention(nn.Module):
         self.attention_weights = weights
         heads = self.dropout(weights) @ v
         joined = heads.transpose(1, 2).reshape(query.shape)
-        return None
+        return setattr(self, "output", self.W_o(joined))

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: far off on the trained layer
 import math
 
 import torch

@@ -258,7 +258,7 @@ declare(CLASS, "dropout shared by the heads", (
 declare(CLASS, "gradients do not arrive", (
     "No gradient reaches some of the layers: look for .detach(), .data, torch.no_grad() or torch.tensor(...) on the way "
     "from the layers to the output."))
-declare(CLASS, "trained layer: heads mixed", (
+declare(CLASS, "far off on the trained layer", (
     "On the trained layer your attention is off by a large amount. Small made-up weights forgive such a slip, trained ones "
     "do not: mend what the other checks of this class say first."))
 
@@ -367,9 +367,13 @@ def dropped_blocks(make: Callable, d_model: int, num_heads: int, p: float | None
     for name in STATE:
         state[name] = torch.zeros_like(state[name]) if name.endswith("bias") else torch.eye(d_model)
     module.load_state_dict(state)
-    module.train()
     batch, seq_q = 7, 40
     query, source = torch.randn(batch, seq_q, d_model), 1 + torch.rand(batch, 1, d_model)
+    module.eval()
+    if not torch.allclose(run(module, query, source, source), source.expand_as(query), atol=1e-4):
+        raise NotRight("With a single key, every query should get the value of that key. Yours does not, even in eval mode, "
+                       "so dropout cannot be judged yet: mend first what the other checks say.")
+    module.train()
     output = run(module, query, source, source)
     expect.shape(output, (batch, seq_q, d_model), "the output with a single key, in train(),")
     times = (output / source).reshape(batch, seq_q, num_heads, -1)
