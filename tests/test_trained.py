@@ -107,8 +107,7 @@ def test_shapes_and_rows():
 def test_notes_say_what_the_reader_should_know():
     broken = learn.read_sentence("The zebrafish swims.")
     (note,) = broken.notes
-    assert "ze ##bra ##fish" in note or "z" in note and "##" in note
-    assert note in repr(broken)
+    assert "read in pieces: zebra ##f ##ish, swim ##s." in note and note in repr(broken)
     assert "[UNK]" in learn.read_sentence("a 漢 b").notes[0]
     assert "no word" in learn.read_sentence("  ").notes[0]
     assert len(learn.read_sentence("word " * 46).tokens) == 48 and not learn.read_sentence("word " * 46).notes
@@ -250,8 +249,11 @@ def shown(monkeypatch):
 def test_a_head_is_drawn_with_its_name_its_sentence_and_the_notes(shown, capsys):
     learn.attention_of(0, 2, "The zebrafish swims.")
     said = capsys.readouterr().out
-    assert "L1H3" in said and "at the word before it" in said and "Note:" in said
+    assert "L1H3 (indices 0, 2): each word looks at the word before it" in said and "Note:" in said
+    assert "Largest weights between two words:" in said and "zebra -> the 1.00" in " ".join(said.split())
     assert "image/png" in shown[0]
+    learn.attention_of(1, 3, "Mary lost her keys and she looked for them in the garden.")
+    assert "them -> keys" in capsys.readouterr().out
     with pytest.raises(NotDrawable, match="head 12 is not there: in code the heads are counted from 0 to 11"):
         learn.attention_of(0, 12)
 

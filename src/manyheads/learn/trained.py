@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .heatmaps import _name as name_of
 from .heatmaps import plot_head
 from .mode import demonstration
-from .pictures import NotDrawable
+from .pictures import NotDrawable, wrapped
 from .tokens import UNKNOWN, word_pieces
 
 STORE = Path(__file__).parent / "data" / "trained_heads.safetensors"
@@ -100,9 +101,20 @@ def attention_of(layer: int, head: int, text: str = SENTENCE) -> None:
     _check_index("layer", layer, len(_layers(_model()[0])), NotDrawable)
     _check_index("head", head, HEADS, NotDrawable)
     reading = read_sentence(text)
-    plot_head(reading.attention[layer, head], reading.tokens, f"L{layer + 1}H{head + 1} (layer {layer}, head {head} in code)")
+    weights = reading.attention[layer, head]
+    plot_head(weights, reading.tokens, f"L{layer + 1}H{head + 1} (indices {layer}, {head})")
+    print(wrapped(_between_words(weights, reading.tokens)))
     for note in reading.notes:
-        print(f"Note: {note}")
+        print(wrapped(f"Note: {note}"))
+
+
+def _between_words(weights: Tensor, tokens: tuple[str, ...], most: int = 6) -> str:
+    """The largest weights from one word to another: [CLS], where heads rest, would hide them."""
+    between = weights.clone().fill_diagonal_(0)
+    between[[0, -1]] = between[:, [0, -1]] = 0
+    pairs = [divmod(place, len(tokens)) for place in between.flatten().argsort(descending=True)[:most].tolist()]
+    named = [f"{name_of(tokens, q)} -> {name_of(tokens, k)} {weights[q, k]:.2f}" for q, k in pairs if between[q, k] >= 0.1]
+    return "Largest weights between two words: " + (", ".join(named) or "none reaches 0.10") + "."
 
 
 def _check_index(what: str, index: int, count: int, error: type[ValueError] = ValueError) -> None:
