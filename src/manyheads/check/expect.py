@@ -147,12 +147,14 @@ def unchanged(fn: Callable, *args: object, what: str) -> None:
 def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -> torch.Tensor:
     """The gradient of ``(fn(*args) * weights).sum()`` with respect to ``args[wrt]``.
 
-    ``weights`` has the shape of the output. Raises NotRight if no gradient arrives. Tests ask for gradients here, not
-    with ``backward``, because a student's function may live in another process than the test.
+    ``weights`` has the shape of the output; of a pair or tuple the first item is the output. Raises NotRight if no
+    gradient arrives. Tests ask for gradients here, not with ``backward``, because a student's function may live in
+    another process than the test.
     """
     used = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     used[wrt].requires_grad_()
     output = fn(*used)
+    output = output[0] if isinstance(output, tuple | list) and output else output
     if not isinstance(output, torch.Tensor) or output.grad_fn is None:
         raise NotRight("No gradient flows back from the output to the input: look for .detach(), .data, .item(), "
                        "numpy or torch.tensor(...) on the way.")
@@ -167,13 +169,13 @@ def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) 
 
     ``weights`` has the shape of the output. Like :func:`gradient`, for the parameters of a module.
     """
-    parameters = dict(module.named_parameters())
+    gradients = {name: torch.zeros_like(parameter) for name, parameter in module.named_parameters()}
+    trained = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     output = module(*args)
-    if not isinstance(output, torch.Tensor) or output.grad_fn is None:
-        return {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-    found = torch.autograd.grad((output * weights).sum(), list(parameters.values()), allow_unused=True)
-    return {name: torch.zeros_like(parameter) if one is None else one
-            for (name, parameter), one in zip(parameters.items(), found, strict=True)}
+    if not isinstance(output, torch.Tensor) or output.grad_fn is None or not trained:
+        return gradients
+    found = torch.autograd.grad((output * weights).sum(), list(trained.values()), allow_unused=True)
+    return gradients | {name: one for name, one in zip(trained, found, strict=True) if one is not None}
 
 
 def on_non_contiguous(fn: Callable, x: torch.Tensor, *args: object) -> object:

@@ -1,0 +1,13 @@
+# mistake: -
+import torch
+from torch import nn
+
+
+def to_torch_mha(module):
+    mha = nn.MultiheadAttention(module.W_q.weight.shape[0], module.num_heads, add_zero_attn=True, batch_first=True)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(torch.cat([module.W_q.weight, module.W_k.weight, module.W_v.weight]))
+        mha.in_proj_bias.copy_(torch.cat([module.W_q.bias, module.W_k.bias, module.W_v.bias]))
+        mha.out_proj.weight.copy_(module.W_o.weight)
+        mha.out_proj.bias.copy_(module.W_o.bias)
+    return mha.eval()
