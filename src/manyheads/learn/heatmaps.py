@@ -28,18 +28,22 @@ _EVEN = 0.95  # share of the largest entropy from which a head counts as even; o
 
 @demonstration
 def plot_head(
-    weights: Weights, tokens: Sequence[str], title: str | None = None, key_tokens: Sequence[str] | None = None
+    weights: Weights,
+    tokens: Sequence[str],
+    title: str | None = None,
+    key_tokens: Sequence[str] | None = None,
+    note: str | None = None,
 ) -> None:
     """Draw the attention weights (seq_q, seq_k) of one head and print its summary.
 
-    ``tokens`` name the queries; ``key_tokens`` name the keys where they differ (cross-attention).
+    ``tokens`` name the queries; ``key_tokens`` name the keys where they differ (cross-attention). ``note`` follows the summary.
     Raises ValueError with one clear line when the input is no picture of weights.
     """
     heads, tokens, key_tokens = _checked(weights, tokens, key_tokens, axes=2)
     cell = min(46, max(_CELL, 420 // max(len(key_tokens), len(tokens))))
     figure = _grid(heads, tokens, key_tokens, [title or ""], columns=1, cell=cell)
     words = _sentence(heads[0], tokens, key_tokens)
-    show_png(figure_png(figure), f"{title or 'one head'}: {words}")
+    show_png(figure_png(figure), "\n".join([f"{title or 'one head'}: {words}", *([note] if note else [])]))
 
 
 @demonstration

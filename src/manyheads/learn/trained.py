@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from .heatmaps import _name as name_of
 from .heatmaps import plot_head
 from .mode import demonstration
-from .pictures import NotDrawable, wrapped
+from .pictures import NotDrawable
 from .tokens import UNKNOWN, word_pieces
 
 STORE = Path(__file__).parent / "data" / "trained_heads.safetensors"
@@ -102,10 +102,8 @@ def attention_of(layer: int, head: int, text: str = SENTENCE) -> None:
     _check_index("head", head, HEADS, NotDrawable)
     reading = read_sentence(text)
     weights = reading.attention[layer, head]
-    plot_head(weights, reading.tokens, f"L{layer + 1}H{head + 1} (indices {layer}, {head})")
-    print(wrapped(_between_words(weights, reading.tokens)))
-    for note in reading.notes:
-        print(wrapped(f"Note: {note}"))
+    note = "\n".join([_between_words(weights, reading.tokens), *(f"Note: {note}" for note in reading.notes)])
+    plot_head(weights, reading.tokens, f"L{layer + 1}H{head + 1} (indices {layer}, {head})", note=note)
 
 
 def _between_words(weights: Tensor, tokens: tuple[str, ...], most: int = 6) -> str:
