@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_class import LESSON, RIGHT, released, small_course
 
-from manyheads.grade.feedback import safe_markdown, verdict, visible_source, without_paths
+from manyheads.grade.feedback import Verdict, safe_markdown, verdict, visible_source, without_paths
 
 HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
 
@@ -158,3 +158,10 @@ def test_a_cell_that_ran_too_long_timed_out():
     test = new_code_cell("f()", outputs=[interrupt, limit], metadata={"nbgrader": {"grade": True, "points": 1}})
     student = new_code_cell("def f(): pass", execution_count=1)
     assert verdict(test, new_notebook(cells=[student, test])).status == "timed out"
+
+
+def test_a_long_message_is_broken_into_lines():
+    words = " ".join(["word"] * 60)
+    lines = str(Verdict("not right yet", f"{words}\n  in your cell: {words}")).split("\n")
+    assert max(len(line) for line in lines) <= 90
+    assert " ".join(" ".join(lines).split()) == f"Not right yet: {words} in your cell: {words}"

@@ -7,6 +7,7 @@ grader to stop, not for the feedback.
 """
 
 import re
+import textwrap
 from dataclasses import dataclass
 
 from bleach import clean
@@ -21,6 +22,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 MOST_CHARACTERS = 10_000  # of one printed output
+WIDTH = 90
 SAFE_OUTPUTS = ("text/plain", "image/png", "image/jpeg")
 
 RIGHT = "right"
@@ -47,7 +49,11 @@ class Verdict:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.status.capitalize()}{': ' if self.message else '.'}{self.message}"
+        """The message in lines of a readable length: neither a web page nor JupyterLab breaks printed text."""
+        whole = f"{self.status.capitalize()}{': ' if self.message else '.'}{self.message}"
+        return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent=" " * (len(line) - len(line.lstrip())),
+                                       break_long_words=False, break_on_hyphens=False)
+                         for line in whole.split("\n"))
 
 
 def is_test(cell: NotebookNode) -> bool:
