@@ -121,16 +121,9 @@ def fold(summary: str, body: str, opened: bool = False) -> str:
 
 
 def block(label: str, parts: Iterable[str]) -> str:
-    """One labelled region with its style. ``parts`` are HTML.
-
-    JupyterLab takes Enter and other keys for its own shortcuts, also inside an output; the data attribute asks it
-    to leave them to the element that has the focus.
-    """
+    """One labelled region with its style. ``parts`` are HTML."""
     inside = "\n".join(parts)
-    return (
-        f'{STYLE}\n<section class="manyheads" aria-label="{html.escape(label)}" data-lm-suppress-shortcuts="true">\n'
-        f"{inside}\n</section>"
-    )
+    return f'{STYLE}\n<section class="manyheads" aria-label="{html.escape(label)}">\n{inside}\n</section>'
 
 
 def svg_image(svg: str, words: str) -> str:
