@@ -220,6 +220,11 @@ def test_the_canary_finds_what_a_converter_leaves(tmp_path, monkeypatch):
         build.build(build.Course(tmp_path / "course"), solutions=False)
 
 
+def test_nbgrader_metadata_is_a_mapping(tmp_path):
+    problem = only(tmp_path, text(demo=DEMO.replace(":role: demo", ":nbgrader: demo")))
+    assert problem.cell.startswith("cell 7 (") and "no mapping" in problem.what
+
+
 def test_a_second_notebook_among_the_helpers_is_refused(tmp_path):
     course = tiny_course(tmp_path / "course")
     course.helpers(LESSON).mkdir()
