@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_class import LESSON, RIGHT, released, small_course
 
-from manyheads.grade.feedback import Verdict, safe_markdown, verdict, visible_source, without_paths
+from manyheads.grade.feedback import Verdict, redact, safe_markdown, verdict, visible_source, without_paths
 
 HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
 
@@ -165,3 +165,22 @@ def test_a_long_message_is_broken_into_lines():
     lines = str(Verdict("not right yet", f"{words}\n  in your cell: {words}")).split("\n")
     assert max(len(line) for line in lines) <= 90
     assert " ".join(" ".join(lines).split()) == f"Not right yet: {words} in your cell: {words}"
+
+
+def test_a_hidden_region_is_cut_whatever_the_metadata_say():
+    cell = new_code_cell("f()\n### BEGIN HIDDEN TESTS\nsecret\n### END HIDDEN TESTS", metadata={"nbgrader": {}})
+    nb = new_notebook(cells=[cell])
+    redact(nb)
+    assert nb.cells[0].source == "f()"
+
+
+def test_an_exception_from_the_test_itself_says_nothing_of_what_it_expects():
+    """The student called back into the test, which raised: the deepest cell is the test's."""
+    frames = "Cell In[2], line 3\nCell In[1], line 1, in f(call)\nCell In[2], line 2, in <lambda>"
+    error = new_output("error", ename="ValueError", evalue="secret", traceback=[frames])
+    test = new_code_cell("f(1)", execution_count=2, outputs=[error], metadata={"nbgrader": {"grade": True, "points": 1}})
+    student = new_code_cell("def f(call): return call()", execution_count=1)
+    nb = new_notebook(cells=[student, test])
+    assert "secret" not in str(verdict(test, nb))
+    error["traceback"] = [frames.rsplit("\n", 1)[0]]
+    assert "secret" in str(verdict(test, nb))

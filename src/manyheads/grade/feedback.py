@@ -1,9 +1,9 @@
 """What a student gets back: their work, the points, and one message a question.
 
 Never in it: hidden test code, expected values, tracebacks of ours, paths, or a script of anybody's.
-While student and test code share one process (as under stock nbgrader), a student who sets out to print the test's
-variables from inside their own function can put them into their own exception message: that is for the two-process
-grader to stop, not for the feedback.
+While student and test code share one process and one folder (as under stock nbgrader), a student who sets out to can
+print the test's variables, or the graded file itself, from code of their own. What student code may reach is for the
+grader to decide; the feedback shows what that code printed.
 """
 
 import re
@@ -15,11 +15,12 @@ from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from nbconvert.filters.ansi import strip_ansi
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.preprocessors import Preprocessor
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader import utils
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool
 
 MOST_CHARACTERS = 10_000  # of one printed output
 WIDTH = 90
@@ -93,7 +94,7 @@ def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
 
 
 def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Verdict:
-    said = without_paths(output.evalue)
+    said = _printable(output.evalue)
     match output.ename:
         case "NotRight":
             return Verdict(NOT_RIGHT, said)
@@ -160,6 +161,7 @@ def redact(nb: NotebookNode) -> None:
             cell.source = visible_source(cell.source)
             cell.outputs = [new_output("stream", name="stdout", text=message + "\n")]
         elif outputs is not None:
+            cell.source = visible_source(cell.source)  # whatever its metadata say of it
             cell.outputs = outputs
         elif cell.cell_type == "raw":  # would be copied into the page as it is
             cell.cell_type = "markdown"
@@ -178,9 +180,9 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
                 kept.append(new_output("stream", name=output.name, text=output.text))
         elif output.output_type == "error":
             line = _student_line(output, nb)
-            message = f"{output.ename}: {without_paths(output.evalue)}" + (f"\n{line}" if line else "")
-            kept.append(new_output("error", ename=output.ename, evalue=without_paths(output.evalue),
-                                   traceback=[message]))
+            said = _printable(output.evalue)
+            message = f"{output.ename}: {said}" + (f"\n{line}" if line else "")
+            kept.append(new_output("error", ename=output.ename, evalue=said, traceback=[message]))
         else:
             data = {kind: output.data[kind] for kind in SAFE_OUTPUTS if kind in output.data}
             if isinstance(data.get("text/plain"), str):
@@ -193,8 +195,10 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
     return kept
 
 
-class RedactTests(NbGraderPreprocessor):
+class RedactTests(Preprocessor):
     """Among ``GenerateFeedback.preprocessors``, after GetGrades: :func:`redact`, and a summary on top."""
+
+    enabled = Bool(True).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         unmarked = self._unmarked(resources["nbgrader"])
