@@ -20,7 +20,10 @@ STUDENTS = {
     "script": RIGHT | {"written": "Hello <script>alert('evil')</script> <img src=x onerror=\"alert('evil')\"> "
                                   "[link](javascript:alert('evil'))\n\n<svg onload=\"alert('evil')\"></svg>"},
     "shows": RIGHT | {"answer": "from IPython.display import HTML, Javascript, display\n"
-                                "display(HTML('<script>evil()</script>'), Javascript('evil()'))\nanswer = 98766"},
+                                "display(HTML('<script>evil()</script>'), Javascript('evil()'))\n"
+                                "display({'image/png': '\"><script>evil()</script>'}, raw=True)\n"
+                                "display({'image/png': 'iVBORw0KGgo=', 'text/plain': '<script>evil()</script>'}, raw=True)\n"
+                                "answer = 98766"},
 }
 
 
@@ -113,6 +116,8 @@ def test_no_script_of_a_student_survives(pages, student):
     assert not page.find_all("svg")
     if student == "script":
         assert "Hello" in page.get_text()
+    else:
+        assert page.find("img", src="data:image/png;base64,iVBORw0KGgo=")
 
 
 @pytest.mark.parametrize("source, gone, kept", [

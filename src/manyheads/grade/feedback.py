@@ -24,7 +24,7 @@ from traitlets import Bool
 
 MOST_CHARACTERS = 10_000  # of one printed output
 WIDTH = 90
-SAFE_OUTPUTS = ("text/plain", "image/png", "image/jpeg")
+SAFE_PICTURES = ("image/png", "image/jpeg")
 
 RIGHT = "right"
 PARTLY = "partly right"
@@ -37,6 +37,7 @@ TIMED_OUT = "timed out"
 TIMED_OUT_ERRORS = ("KeyboardInterrupt", "CellTimeoutError")
 
 _FRAME = re.compile(r"^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)", re.MULTILINE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")  # the template copies it into the page as it is
 _PART_WRONG = re.compile(r"^[^:\n]+: not right yet: .+$", re.MULTILINE)
 _PART_RAISED = re.compile(r"^([^:\n]+: raised (\w+)): .*$", re.MULTILINE)
 _PATH = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:)?(?:[\\/][\w.+@~ -]*[\w.+@~-])+[\\/]([\w.+@~-]+)")
@@ -184,9 +185,9 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
             message = f"{output.ename}: {said}" + (f"\n{line}" if line else "")
             kept.append(new_output("error", ename=output.ename, evalue=said, traceback=[message]))
         else:
-            data = {kind: output.data[kind] for kind in SAFE_OUTPUTS if kind in output.data}
-            if isinstance(data.get("text/plain"), str):
-                data["text/plain"] = _printable(data["text/plain"])
+            data = {kind: value for kind in SAFE_PICTURES if _BASE64.fullmatch(value := str(output.data.get(kind, "")))}
+            if "text/plain" in output.data:
+                data["text/plain"] = _printable(str(output.data["text/plain"]))
             if data:
                 kept.append(new_output("display_data", data=data))
     for output in kept:
