@@ -1,6 +1,9 @@
 """The split picture and its explorer: numbers, boundaries and offers, for every pair of counts."""
 
 import base64
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -136,3 +139,10 @@ def test_grading_pays_for_none_of_it(displayed, monkeypatch):
     assert learn.split_explorer() is None
     assert learn.split_picture(16, 5) is None
     assert not displayed
+
+
+def test_grading_does_not_even_load_the_widgets():
+    code = "import sys; from manyheads import learn; learn.split_explorer(); learn.mentor('x'); "
+    code += "sys.exit('ipywidgets' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"NBGRADER_EXECUTION": "autograde"})
+    assert done.returncode == 0

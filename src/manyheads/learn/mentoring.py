@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-import ipywidgets as widgets
 from IPython.display import display
 
 from .content import LessonTexts, block, fold, inline, lesson_texts, show
@@ -54,6 +53,8 @@ def look_up(lesson: str, question: str) -> list[Passage]:
 @demonstration
 def mentor(lesson: str) -> None:
     """Show a text box that looks a question up in the texts of ``lesson``. Raises UnknownName as ``look_up`` does."""
+    import ipywidgets as widgets  # here: grading does not pay for it
+
     lesson_texts(lesson)  # a wrong name fails here, not at the first question
     note = (
         "The mentor looks your words up in this lesson's own hints, symptoms, flashcards and quiz. "
