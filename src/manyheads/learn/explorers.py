@@ -8,9 +8,10 @@ import html
 
 from IPython.display import display
 
-from .content import STYLE, show, svg_image
+from .content import STYLE, show
 from .mode import demonstration
 from .palette import head_colour, ink_on
+from .pictures import svg_image
 
 WIDTH, MARGIN = 720, 20
 BAR = WIDTH - 2 * MARGIN
@@ -73,7 +74,7 @@ def _live_panel(d_model: int, num_heads: int) -> str:
 
 def _static_panel(d_model: int, num_heads: int) -> str:
     sentence = split_sentence(d_model, num_heads)
-    return f"{svg_image(split_svg(d_model, num_heads), sentence)}\n<p>{sentence}</p>"
+    return f"{svg_image(split_svg(d_model, num_heads), sentence, width=720)}\n<p>{sentence}</p>"
 
 
 def split_sentence(d_model: int, num_heads: int) -> str:
