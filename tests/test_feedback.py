@@ -15,6 +15,7 @@ STUDENTS = {
     "wrong": {"double": "def double(x):\n    return 3 * x", "answer": "answer = 1", "written": "My answer."},
     "partly": RIGHT | {"double": "def double(x):\n    return int(x) * 2 if isinstance(x, int) else x"},
     "raises": RIGHT | {"double": "def double(x):\n    y = [][x]\n    return y"},
+    "overruled": RIGHT | {"double": "def double(x):\n    return 3 * x"},
     "asserts": RIGHT | {"double": "def double(x):\n    return 0"},
     "breaks": RIGHT | {"double": "import pathlib\npathlib.Path('/usr', 'secret', 'place.txt').read_text()"},
     "script": RIGHT | {"written": "Hello <script>alert('evil')</script> <img src=x onerror=\"alert('evil')\"> "
@@ -35,6 +36,12 @@ def pages(tmp_path_factory):
     for student, answers in STUDENTS.items():
         nbgrader.hand_in(LESSON, student, released(nbgrader, **answers))
         nbgrader.autograde(LESSON, student)
+        if student == "overruled":
+            with nbgrader.gradebook() as gradebook:
+                for name, points in (("test_double_values", 2), ("written", 1.5)):
+                    grade = gradebook.find_grade(name, LESSON, LESSON, student)
+                    grade.manual_score, grade.needs_manual_grade = points, False
+                gradebook.db.commit()
         made[student] = BeautifulSoup(nbgrader.feedback(LESSON, student).read_text(encoding="utf-8"), "html.parser")
         for style in made[student].find_all("style"):
             style.decompose()
@@ -90,6 +97,22 @@ def test_partial_points_say_which_part_is_missing(pages):
     told = message(pages["partly"], "test_double_kinds")
     assert told.startswith("Partly right: a list: not right yet:")
     assert "a number" not in told
+
+
+@pytest.mark.slow
+def test_a_table_on_top_shows_every_question(pages):
+    rows = [[cell.get_text() for cell in row.find_all("td")] for row in pages["partly"].find("table").find_all("tr")]
+    assert rows[1:] == [["double_values", "0 of 2", "not right yet"], ["double_kinds", "1 of 2", "partly right"],
+                        ["answer", "1 of 1", "right"], ["written", "– of 2", "not marked yet"]]
+
+
+@pytest.mark.slow
+def test_points_that_the_instructor_gave_are_not_called_wrong(pages):
+    table = pages["overruled"].find("table").get_text()
+    assert "double_values\n2 of 2\npoints set by the instructor" in table
+    assert "written\n1.5 of 2\nmarked by hand" in table
+    assert "not marked yet" not in pages["overruled"].get_text()
+    assert "written\n0 of 2\nnot attempted" in pages["blank"].find("table").get_text()
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ NOT_RIGHT = "not right yet"
 NOT_ATTEMPTED = "not attempted"
 RAISED = "raised an error"
 TIMED_OUT = "timed out"
+SET_BY_HAND = "points set by the instructor"
 
 # What a cell that ran too long leaves behind: the interrupt, then nbgrader's own error.
 TIMED_OUT_ERRORS = ("KeyboardInterrupt", "CellTimeoutError")
@@ -203,22 +204,29 @@ class RedactTests(Preprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         unmarked = self._unmarked(resources["nbgrader"])
-        for cell in nb.cells:
-            if is_test(cell):
-                given, (auto, _) = cell.metadata.nbgrader.get("score"), utils.determine_grade(cell)
-                if given != auto:
-                    cell.metadata.nbgrader["changed"] = True
-        redact(nb)
+        rows = []
+        overruled = []
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
-            if meta.pop("changed", False):
-                cell.outputs.append(new_output("stream", name="stdout", text="The points were set by the instructor.\n"))
-            if meta.get("grade_id") in unmarked and utils.is_solution(cell):
+            if not utils.is_grade(cell):
+                continue
+            name, got, most = meta["grade_id"], meta["score"], meta["points"]
+            unanswered = utils.is_solution(cell) and utils.determine_grade(cell)[0] == 0
+            status = NOT_ATTEMPTED if unanswered else "not marked yet" if name in unmarked else "marked by hand"
+            if is_test(cell):
+                status = verdict(cell, nb).status
+                if got != utils.determine_grade(cell)[0]:
+                    status = SET_BY_HAND
+                    overruled.append(cell)
+            elif name in unmarked:
                 note = "Not marked yet: the points of this answer are still to come."
                 meta["comment"] = f"{meta['comment']}\n\n{note}" if meta.get("comment") else note
-        summary = self._summary(nb, unmarked)
-        if summary:
-            nb.cells.insert(0, new_markdown_cell(summary))
+            points = f"– of {most:g}" if name in unmarked else f"{got:g} of {most:g}"
+            rows.append(f"| [{name.removeprefix('test_')}](#{name}) | {points} | {status} |")
+        redact(nb)
+        for cell in overruled:
+            cell.outputs.append(new_output("stream", name="stdout", text=f"{SET_BY_HAND.capitalize()}.\n"))
+        nb.cells.insert(0, new_markdown_cell(self._summary(rows, unmarked, nb)))
         return nb, resources
 
     def _unmarked(self, who: dict) -> dict[str, float]:
@@ -228,14 +236,14 @@ class RedactTests(Preprocessor):
             return {grade.name: grade.max_score for grade in notebook.grades
                     if grade.needs_manual_grade and grade.manual_score is None}
 
-    def _summary(self, nb: NotebookNode, unmarked: dict[str, float]) -> str:
-        lines = []
+    def _summary(self, rows: list[str], unmarked: dict[str, float], nb: NotebookNode) -> str:
+        parts = ["\n".join(["| question | points | |", "|---|---|---|", *rows])]
         if unmarked:
-            lines.append(f"**{sum(unmarked.values()):g} points are not marked yet** ({', '.join(unmarked)}): they are "
-                         "marked by hand, and count as 0 in the score above until then.")
+            parts.append(f"**{sum(unmarked.values()):g} points are not marked yet**: they are given by hand, and count "
+                         "as 0 in the score above until then.")
         repaired = nb.metadata.get("manyheads", {}).get("repaired", [])
-        lines += [f"**Repaired when it was graded.** {sentence}" for sentence in repaired]
-        return "\n\n".join(lines)
+        parts += [f"**Repaired when it was graded.** {sentence}" for sentence in repaired]
+        return "\n\n".join(parts)
 
 
 _TAGS = {
