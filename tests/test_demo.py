@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +14,7 @@ from manyheads.grade import demo, feedback, table
 from manyheads.grade.commands import demo as command
 from manyheads.grade.nbgrading import Nbgrader
 
-COURSE = Course.find()
+COURSE = Course.find(Path(__file__).parent)
 
 
 @pytest.fixture(scope="module")
