@@ -92,7 +92,7 @@ def test_the_tables_and_the_csv_show_the_class(made):
     for student in sample.STUDENTS:
         assert student.name in text
     assert text.count("Repaired, copied-cell: The cell") == 2 * len(made.lessons)
-    assert "graded, 2 to mark by hand" in text and "view-only split" in text
+    assert "graded, 2 open" in text and "view-only split" in text
     assert str(made.csv) in text
     with made.csv.open() as file:
         rows = {(row["assignment"], row["student_id"]): float(row["score"]) for row in csv.DictReader(file)}

@@ -108,8 +108,8 @@ def show(demo: Demo, console: Console) -> None:
     root = demo.nbgrader.course.root
     count = sum(len(class_) for class_ in demo.class_.values())
     console.print(f"\n{count} submissions graded by nbgrader in {demo.seconds:.0f} s. "
-                  "A question mark stands for a written answer, which "
-                  "nobody has marked yet: Formgrader shows them.")
+                  "A question mark stands for a written answer: "
+                  "its points are open until somebody marks it by hand, in Formgrader.")
     console.print("Where to look:")
     page = demo.nbgrader.place("feedback", demo.lessons[-1], "known-mistakes").with_suffix(".html")
     programs = Path(sys.executable).parent

@@ -127,7 +127,7 @@ def _mark(question: Question, points: dict[str, float | None], said: dict[str, f
 
 def grades(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
     """Students x questions. Questions are numbered in the heading, so that the table fits a narrow screen."""
-    names = ", ".join(f"{number}\u00a0{question.name}" for number, question in enumerate(asked, 1))
+    names = ", ".join(f"{number} {question.name}" for number, question in enumerate(asked, 1))
     table = Table(title=f"{lesson}: points\n{names}", title_justify="left", title_style="", header_style="bold")
     table.add_column("student", no_wrap=True)
     for number, question in enumerate(asked, 1):
@@ -145,7 +145,7 @@ def grades(lesson: str, asked: list[Question], class_: list[Submission]) -> Tabl
         checked = sum(submission.marks[question.name].got or 0 for question in asked if not question.by_hand)
         waiting = any(mark.status == BY_HAND for mark in submission.marks.values())
         table.add_row(submission.student, *cells, f"{checked:g}",
-                      f"graded, {by_hand:g} to mark by hand" if waiting else "graded")
+                      f"graded, {by_hand:g} open" if waiting else "graded")
     return table
 
 
