@@ -125,6 +125,16 @@ def test_a_text_that_changed_too_is_not_lost(course):
     assert "mathematics" in course.text(LESSON).read_text()
 
 
+def test_a_text_in_another_form_is_rewritten_and_this_is_said(tmp_path):
+    block = "---\nnbgrader:\n  grade_id: setup\n---\n"
+    assert block in text()
+    course = tiny_course(tmp_path / "course", text().replace(block, ":nbgrader: {grade_id: setup}\n\n"))
+    build(course, solutions=False)
+    Lab(course).edit(lambda notebook: notebook["cells"][0].update(source="# Another title"))
+    assert any("not in the form that jupytext writes" in line for line in adopt(course, LESSON))
+    assert course.text(LESSON).read_text() == text().replace("# A tiny lesson", "# Another title")
+
+
 def test_a_new_cell_without_a_role_is_adopted_named_and_then_refused(course):
     Lab(course).edit(lambda notebook: notebook["cells"].append(nbformat.v4.new_code_cell("new = 1")))
     assert any("cell 9 ('new = 1') has no role" in line for line in adopt(course, LESSON))

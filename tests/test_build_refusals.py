@@ -111,24 +111,26 @@ def test_every_code_cell_has_a_role_or_nbgrader_metadata(tmp_path):
 # ---- solutions and set-up -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        DOUBLE.replace("    ### BEGIN SOLUTION\n", "").replace("    ### END SOLUTION\n", ""),
-        DOUBLE.replace("    ### BEGIN", "### BEGIN").replace("    ### END", "### END"),  # leaves no body
-        ANSWER.replace("answer_sum = None  # an int\n", ""),
-        ANSWER.replace("answer_sum = None", "answer_sum = 0"),
-        ANSWER.replace("answer_sum = None  # an int\n", "if True:\n").replace("###", "    ###").replace("answer_sum = 4", "    answer_sum = 4"),
-        ANSWER.replace("answer_sum = 4711", "answer_product = 4711"),
-        ANSWER.replace("### END SOLUTION\n", ""),
-        DOUBLE.replace("def double", "def helper():\n    return 1\n\ndef double"),
-    ],
-    ids=["no region", "region at top level", "no name", "not None", "raise at top level", "other name", "open", "given"],
-)
-def test_a_solution_cell_leaves_a_stub(tmp_path, source):
+NO_STUB = {
+    "no region": (DOUBLE.replace("### BEGIN", "# begin").replace("### END", "# end"), "is not between"),
+    "region at top level": (DOUBLE.replace("    ###", "###"), "no stub"),
+    "no name": (ANSWER.replace("answer_sum = None  # an int\n", ""), "no stub"),
+    "not None": (ANSWER.replace("answer_sum = None", "answer_sum = 0"), "no stub"),
+    "raises at top level": (ANSWER.replace("### BEGIN", "if True:\n  ### BEGIN").replace("answer_sum = 4", "  answer_sum = 4"),
+                            "stop Run All"),
+    "another name": (ANSWER.replace("answer_sum = 4711", "answer_product = 4711"), "does not fill in answer_sum"),
+    "left open": (ANSWER.replace("### END SOLUTION\n", ""), "do not match"),
+    "given as it is": (DOUBLE.replace("def double", "def helper():\n    return 1\n\ndef double"), "helper has no stub"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_STUB)
+def test_a_solution_cell_leaves_a_stub(tmp_path, case):
+    source, said = NO_STUB[case]
     name = "double" if "def double" in source else "answer"
     problems = refusal(tmp_path, text(**{name: source}))
     assert {problem.cell for problem in problems} == {f"cell {3 if name == 'double' else 5} ({name})"}
+    assert any(said in problem.what for problem in problems), problems
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,11 @@ def test_a_setup_cell_defines_no_name_that_tests_ask_for(tmp_path, line):
     assert "double" in defined_names(line)
     problem = only(tmp_path, text(setup=SETUP.replace("import math\n", f"import math\n{line}\n")))
     assert problem.cell == "cell 2 (setup)" and "defines double" in problem.what
+
+
+def test_a_setup_cell_imports_names_one_by_one(tmp_path):
+    problem = only(tmp_path, text(setup=SETUP.replace("import math\n", "from math import *\n")))
+    assert problem.cell == "cell 2 (setup)" and "imports *" in problem.what
 
 
 def test_local_names_of_a_setup_function_are_free():
@@ -211,6 +218,11 @@ def test_the_canary_finds_what_a_converter_leaves(tmp_path, monkeypatch):
     monkeypatch.setattr(refuse, "leaks", lambda source, release: [])
     with pytest.raises(Refused, match="a marker in a solution or hidden test survives.*test_double_values"):
         build.build(build.Course(tmp_path / "course"), solutions=False)
+
+
+def test_nbgrader_metadata_is_a_mapping(tmp_path):
+    problem = only(tmp_path, text(demo=DEMO.replace(":role: demo", ":nbgrader: demo")))
+    assert problem.cell.startswith("cell 7 (") and "no mapping" in problem.what
 
 
 def test_a_second_notebook_among_the_helpers_is_refused(tmp_path):

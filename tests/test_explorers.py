@@ -1,6 +1,9 @@
 """The split picture and its explorer: numbers, boundaries and offers, for every pair of counts."""
 
 import base64
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -11,6 +14,7 @@ from manyheads import learn
 from manyheads.learn import content, explorers
 from manyheads.learn.explorers import nearest_head_counts, split_sentence, split_svg
 from manyheads.learn.palette import head_colour
+from manyheads.learn.pictures import svg_image
 
 SVG = "{http://www.w3.org/2000/svg}"
 counts = given(d_model=st.integers(1, 200), num_heads=st.integers(1, 200))
@@ -94,7 +98,7 @@ def test_counts_that_are_no_counts_are_refused(pair):
 
 def test_a_static_picture_is_an_image_with_its_words():
     words = 'a "picture" & words'
-    image = ET.fromstring(content.svg_image(split_svg(6, 2), words) + "</img>")
+    image = ET.fromstring(svg_image(split_svg(6, 2), words) + "</img>")
     assert image.get("alt") == words
     assert base64.b64decode(image.get("src").split(",")[1]).decode() == split_svg(6, 2)
 
@@ -113,14 +117,14 @@ def test_the_split_picture_stays_in_the_saved_output(displayed):
     assert learn.split_picture(6, 2) is None
     [output] = displayed
     assert output["text/plain"] == split_sentence(6, 2)
-    assert content.svg_image(split_svg(6, 2), split_sentence(6, 2)) in output["text/html"]
+    assert svg_image(split_svg(6, 2), split_sentence(6, 2), width=720) in output["text/html"]
 
 
 def test_the_explorer_follows_its_sliders_and_leaves_a_static_twin(displayed):
     assert learn.split_explorer() is None
     explorer, twin = displayed
     assert "Static picture (d_model = 16, num_heads = 4)" in twin["text/plain"]
-    assert content.svg_image(split_svg(16, 4), split_sentence(16, 4)) in twin["text/html"]
+    assert svg_image(split_svg(16, 4), split_sentence(16, 4), width=720) in twin["text/html"]
 
     d_model, num_heads, picture = explorer.children
     for move in range(2, 17):
@@ -136,3 +140,10 @@ def test_grading_pays_for_none_of_it(displayed, monkeypatch):
     assert learn.split_explorer() is None
     assert learn.split_picture(16, 5) is None
     assert not displayed
+
+
+def test_grading_does_not_even_load_the_widgets():
+    code = "import sys; from manyheads import learn; learn.split_explorer(); learn.mentor('x'); "
+    code += "sys.exit('ipywidgets' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"NBGRADER_EXECUTION": "autograde"})
+    assert done.returncode == 0

@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_class import LESSON, RIGHT, released, small_course
 
-from manyheads.grade.feedback import safe_markdown, verdict, visible_source, without_paths
+from manyheads.grade.feedback import Verdict, redact, safe_markdown, verdict, visible_source, without_paths
 
 HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
 
@@ -15,12 +15,16 @@ STUDENTS = {
     "wrong": {"double": "def double(x):\n    return 3 * x", "answer": "answer = 1", "written": "My answer."},
     "partly": RIGHT | {"double": "def double(x):\n    return int(x) * 2 if isinstance(x, int) else x"},
     "raises": RIGHT | {"double": "def double(x):\n    y = [][x]\n    return y"},
+    "overruled": RIGHT | {"double": "def double(x):\n    return 3 * x"},
     "asserts": RIGHT | {"double": "def double(x):\n    return 0"},
     "breaks": RIGHT | {"double": "import pathlib\npathlib.Path('/usr', 'secret', 'place.txt').read_text()"},
     "script": RIGHT | {"written": "Hello <script>alert('evil')</script> <img src=x onerror=\"alert('evil')\"> "
                                   "[link](javascript:alert('evil'))\n\n<svg onload=\"alert('evil')\"></svg>"},
     "shows": RIGHT | {"answer": "from IPython.display import HTML, Javascript, display\n"
-                                "display(HTML('<script>evil()</script>'), Javascript('evil()'))\nanswer = 98766"},
+                                "display(HTML('<script>evil()</script>'), Javascript('evil()'))\n"
+                                "display({'image/png': '\"><script>evil()</script>'}, raw=True)\n"
+                                "display({'image/png': 'iVBORw0KGgo=', 'text/plain': '<script>evil()</script>'}, raw=True)\n"
+                                "answer = 98766"},
 }
 
 
@@ -32,6 +36,12 @@ def pages(tmp_path_factory):
     for student, answers in STUDENTS.items():
         nbgrader.hand_in(LESSON, student, released(nbgrader, **answers))
         nbgrader.autograde(LESSON, student)
+        if student == "overruled":
+            with nbgrader.gradebook() as gradebook:
+                for name, points in (("test_double_values", 2), ("written", 1.5)):
+                    grade = gradebook.find_grade(name, LESSON, LESSON, student)
+                    grade.manual_score, grade.needs_manual_grade = points, False
+                gradebook.db.commit()
         made[student] = BeautifulSoup(nbgrader.feedback(LESSON, student).read_text(encoding="utf-8"), "html.parser")
         for style in made[student].find_all("style"):
             style.decompose()
@@ -90,6 +100,22 @@ def test_partial_points_say_which_part_is_missing(pages):
 
 
 @pytest.mark.slow
+def test_a_table_on_top_shows_every_question(pages):
+    rows = [[cell.get_text() for cell in row.find_all("td")] for row in pages["partly"].find("table").find_all("tr")]
+    assert rows[1:] == [["double_values", "0 of 2", "not right yet"], ["double_kinds", "1 of 2", "partly right"],
+                        ["answer", "1 of 1", "right"], ["written", "– of 2", "not marked yet"]]
+
+
+@pytest.mark.slow
+def test_points_that_the_instructor_gave_are_not_called_wrong(pages):
+    table = pages["overruled"].find("table").get_text()
+    assert "double_values\n2 of 2\npoints set by the instructor" in table
+    assert "written\n1.5 of 2\nmarked by hand" in table
+    assert "not marked yet" not in pages["overruled"].get_text()
+    assert "written\n0 of 2\nnot attempted" in pages["blank"].find("table").get_text()
+
+
+@pytest.mark.slow
 def test_the_students_work_stays(pages):
     assert "y = [][x]" in pages["raises"].get_text()
     assert "My answer." in pages["right"].get_text()
@@ -113,6 +139,8 @@ def test_no_script_of_a_student_survives(pages, student):
     assert not page.find_all("svg")
     if student == "script":
         assert "Hello" in page.get_text()
+    else:
+        assert page.find("img", src="data:image/png;base64,iVBORw0KGgo=")
 
 
 @pytest.mark.parametrize("source, gone, kept", [
@@ -158,3 +186,29 @@ def test_a_cell_that_ran_too_long_timed_out():
     test = new_code_cell("f()", outputs=[interrupt, limit], metadata={"nbgrader": {"grade": True, "points": 1}})
     student = new_code_cell("def f(): pass", execution_count=1)
     assert verdict(test, new_notebook(cells=[student, test])).status == "timed out"
+
+
+def test_a_long_message_is_broken_into_lines():
+    words = " ".join(["word"] * 60)
+    lines = str(Verdict("not right yet", f"{words}\n  in your cell: {words}")).split("\n")
+    assert max(len(line) for line in lines) <= 90
+    assert " ".join(" ".join(lines).split()) == f"Not right yet: {words} in your cell: {words}"
+
+
+def test_a_hidden_region_is_cut_whatever_the_metadata_say():
+    cell = new_code_cell("f()\n### BEGIN HIDDEN TESTS\nsecret\n### END HIDDEN TESTS", metadata={"nbgrader": {}})
+    nb = new_notebook(cells=[cell])
+    redact(nb)
+    assert nb.cells[0].source == "f()"
+
+
+def test_an_exception_from_the_test_itself_says_nothing_of_what_it_expects():
+    """The student called back into the test, which raised: the deepest cell is the test's."""
+    frames = "Cell In[2], line 3\nCell In[1], line 1, in f(call)\nCell In[2], line 2, in <lambda>"
+    error = new_output("error", ename="ValueError", evalue="secret", traceback=[frames])
+    test = new_code_cell("f(1)", execution_count=2, outputs=[error], metadata={"nbgrader": {"grade": True, "points": 1}})
+    student = new_code_cell("def f(call): return call()", execution_count=1)
+    nb = new_notebook(cells=[student, test])
+    assert "secret" not in str(verdict(test, nb))
+    error["traceback"] = [frames.rsplit("\n", 1)[0]]
+    assert "secret" in str(verdict(test, nb))

@@ -12,6 +12,7 @@ import torch
 from manyheads import learn
 from manyheads.check import exercises, lesson01
 from manyheads.course.lesson import Course, read_lesson
+from manyheads.learn import experiment
 
 ROOT = Path(__file__).parents[1]
 LESSONS = sorted((ROOT / "lessons").glob("*.md"))
@@ -143,6 +144,20 @@ def test_what_the_lesson_says_of_the_experiment_holds_for_the_stored_runs():
             assert run.ablation()[head, role] < 0.1  # a cut takes away exactly one role
             assert (run.ablation()[head] > 0.9).sum() == 3
     assert all(run.accuracy < 0.5 for run in by_heads[32])
+    of_eight = next(run for run in by_heads[8] if run.seed == 1)
+    assert (of_eight.ablation()[1:].min(dim=1).values - 0.5).abs().max() < 0.2  # a cut takes about half of a role
+
+
+def test_what_the_lesson_says_of_ten_random_starts_holds():
+    started = {heads: [run for run in experiment._stored() if (run.num_heads, run.steps) == (heads, experiment.STEPS)]
+               for heads in (1, 4)}
+    assert len(started[1]) == len(started[4]) == 10
+    assert all(0.25 <= run.accuracy <= 0.34 for run in started[1])
+    found = sorted(run.centred_r2 for run in started[1])
+    assert f"{found[0]:.2f} to {found[-1]:.2f} over ten random starts" in prose()
+    assert sum(run.accuracy < 0.9 for run in started[4]) == 1
+    blending = next(run for run in started[1] if run.seed == 5)  # "try seed=5"
+    assert blending.weights.max() < 0.5
 
 
 # --- visible checks -------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_both_sliders_move_by_keyboard_and_the_picture_follows(explorer, screens
     press(d_model, "ArrowLeft")
     expect_picture(
         explorer,
-        "d_model = 23, num_heads = 8, d_k = not a whole number",
+        "d_model = 23, num_heads = 8, d_k: not a whole number",
         "with 2 features each, 7 features would be left over",
         "The nearest head counts that divide 23: 1 and 23.",
     )

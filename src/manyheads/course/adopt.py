@@ -41,6 +41,8 @@ def adopt(course: Course, lesson: str, force: bool = False) -> list[str]:
         beside.write_text(new, encoding="utf-8")
         beside.replace(text)
         said.append(f"lessons/{lesson}.md: written from the notebook")
+        if old is not None and not _in_jupytexts_form(lesson, old):
+            said.append("It was not in the form that jupytext writes: headers of other cells may look different now.")
     said += _adopt_helpers(course, lesson)
     mark_as_seen(course, lesson)
     for index, cell in enumerate(notebook.cells):
@@ -75,6 +77,13 @@ def _as_text(lesson: str, notebook: nbformat.NotebookNode) -> str:
             remedy = "A line `+++`, or a fence of three backquotes left open or begun with {code-cell}, ends a cell."
             raise Refused(lesson, Problem(cell_label(index, cell), what, remedy))
     return text
+
+
+def _in_jupytexts_form(lesson: str, text: str) -> bool:
+    try:
+        return write_lesson(read_lesson(text, lesson)) == text
+    except Refused:
+        return False
 
 
 def _adopt_helpers(course: Course, lesson: str) -> list[str]:

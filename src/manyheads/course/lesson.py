@@ -121,7 +121,8 @@ class Course:
 
 def cell_label(index: int, cell: NotebookNode) -> str:
     """How a message names a cell: its position (from 1), and its grade id or its first line."""
-    name = cell.metadata.get("nbgrader", {}).get("grade_id")
+    metadata = cell.metadata.get("nbgrader")
+    name = metadata.get("grade_id") if isinstance(metadata, dict) else None
     if not name:
         first = next((line.strip() for line in cell.source.splitlines() if line.strip()), "empty")
         name = repr(first if len(first) <= 40 else first[:37] + "...")
@@ -180,6 +181,10 @@ def read_lesson(text: str, lesson: str) -> NotebookNode:
     except Exception as error:  # jupytext raises many kinds
         problem = Problem(None, f"jupytext cannot read the text ({error})", "Mend the header or the cell headers.")
         raise Refused(lesson, problem) from error
+    for index, cell in enumerate(compact.cells):
+        if not isinstance(cell.metadata.get("nbgrader", {}), dict):
+            problem = Problem(cell_label(index, cell), "its nbgrader metadata is no mapping", "Write `grade_id: NAME` in it.")
+            raise Refused(lesson, problem)
     cells = [_complete(index, cell) for index, cell in enumerate(compact.cells)]
     seen: set[str] = set()
     for index, cell in enumerate(cells):

@@ -97,6 +97,9 @@ def show(demo: Demo, console: Console) -> None:
     for lesson in demo.lessons:
         asked = table.questions(demo.nbgrader, lesson)
         console.print(table.grades(lesson, asked, demo.class_[lesson]))
+        for submission in demo.class_[lesson]:
+            for sentence in submission.repaired:
+                console.print(f"Repaired, {submission.student}: {sentence}", highlight=False, markup=False)
         console.print()
     for lesson in demo.lessons:
         asked = table.questions(demo.nbgrader, lesson)
@@ -105,7 +108,8 @@ def show(demo: Demo, console: Console) -> None:
     root = demo.nbgrader.course.root
     count = sum(len(class_) for class_ in demo.class_.values())
     console.print(f"\n{count} submissions graded by nbgrader in {demo.seconds:.0f} s. "
-                  "Written answers are marked by hand: Formgrader shows them.")
+                  "A question mark stands for a written answer: "
+                  "its points are open until somebody marks it by hand, in Formgrader.")
     console.print("Where to look:")
     page = demo.nbgrader.place("feedback", demo.lessons[-1], "known-mistakes").with_suffix(".html")
     programs = Path(sys.executable).parent

@@ -1,12 +1,13 @@
 """What a student gets back: their work, the points, and one message a question.
 
 Never in it: hidden test code, expected values, tracebacks of ours, paths, or a script of anybody's.
-While student and test code share one process (as under stock nbgrader), a student who sets out to print the test's
-variables from inside their own function can put them into their own exception message: that is for the two-process
-grader to stop, not for the feedback.
+While student and test code share one process and one folder (as under stock nbgrader), a student who sets out to can
+print the test's variables, or the graded file itself, from code of their own. What student code may reach is for the
+grader to decide; the feedback shows what that code printed.
 """
 
 import re
+import textwrap
 from dataclasses import dataclass
 
 from bleach import clean
@@ -14,14 +15,16 @@ from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from nbconvert.filters.ansi import strip_ansi
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.preprocessors import Preprocessor
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader import utils
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool
 
 MOST_CHARACTERS = 10_000  # of one printed output
-SAFE_OUTPUTS = ("text/plain", "image/png", "image/jpeg")
+WIDTH = 90
+SAFE_PICTURES = ("image/png", "image/jpeg")
 
 RIGHT = "right"
 PARTLY = "partly right"
@@ -29,11 +32,13 @@ NOT_RIGHT = "not right yet"
 NOT_ATTEMPTED = "not attempted"
 RAISED = "raised an error"
 TIMED_OUT = "timed out"
+SET_BY_HAND = "points set by the instructor"
 
 # What a cell that ran too long leaves behind: the interrupt, then nbgrader's own error.
 TIMED_OUT_ERRORS = ("KeyboardInterrupt", "CellTimeoutError")
 
 _FRAME = re.compile(r"^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)", re.MULTILINE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")  # the template copies it into the page as it is
 _PART_WRONG = re.compile(r"^[^:\n]+: not right yet: .+$", re.MULTILINE)
 _PART_RAISED = re.compile(r"^([^:\n]+: raised (\w+)): .*$", re.MULTILINE)
 _PATH = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:)?(?:[\\/][\w.+@~ -]*[\w.+@~-])+[\\/]([\w.+@~-]+)")
@@ -47,7 +52,11 @@ class Verdict:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.status.capitalize()}{': ' if self.message else '.'}{self.message}"
+        """The message in lines of a readable length: neither a web page nor JupyterLab breaks printed text."""
+        whole = f"{self.status.capitalize()}{': ' if self.message else '.'}{self.message}"
+        return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent=" " * (len(line) - len(line.lstrip())),
+                                       break_long_words=False, break_on_hyphens=False)
+                         for line in whole.split("\n"))
 
 
 def is_test(cell: NotebookNode) -> bool:
@@ -87,7 +96,7 @@ def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
 
 
 def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Verdict:
-    said = without_paths(output.evalue)
+    said = _printable(output.evalue)
     match output.ename:
         case "NotRight":
             return Verdict(NOT_RIGHT, said)
@@ -154,6 +163,7 @@ def redact(nb: NotebookNode) -> None:
             cell.source = visible_source(cell.source)
             cell.outputs = [new_output("stream", name="stdout", text=message + "\n")]
         elif outputs is not None:
+            cell.source = visible_source(cell.source)  # whatever its metadata say of it
             cell.outputs = outputs
         elif cell.cell_type == "raw":  # would be copied into the page as it is
             cell.cell_type = "markdown"
@@ -172,13 +182,13 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
                 kept.append(new_output("stream", name=output.name, text=output.text))
         elif output.output_type == "error":
             line = _student_line(output, nb)
-            message = f"{output.ename}: {without_paths(output.evalue)}" + (f"\n{line}" if line else "")
-            kept.append(new_output("error", ename=output.ename, evalue=without_paths(output.evalue),
-                                   traceback=[message]))
+            said = _printable(output.evalue)
+            message = f"{output.ename}: {said}" + (f"\n{line}" if line else "")
+            kept.append(new_output("error", ename=output.ename, evalue=said, traceback=[message]))
         else:
-            data = {kind: output.data[kind] for kind in SAFE_OUTPUTS if kind in output.data}
-            if isinstance(data.get("text/plain"), str):
-                data["text/plain"] = _printable(data["text/plain"])
+            data = {kind: value for kind in SAFE_PICTURES if _BASE64.fullmatch(value := str(output.data.get(kind, "")))}
+            if "text/plain" in output.data:
+                data["text/plain"] = _printable(str(output.data["text/plain"]))
             if data:
                 kept.append(new_output("display_data", data=data))
     for output in kept:
@@ -187,27 +197,36 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
     return kept
 
 
-class RedactTests(NbGraderPreprocessor):
+class RedactTests(Preprocessor):
     """Among ``GenerateFeedback.preprocessors``, after GetGrades: :func:`redact`, and a summary on top."""
+
+    enabled = Bool(True).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         unmarked = self._unmarked(resources["nbgrader"])
-        for cell in nb.cells:
-            if is_test(cell):
-                given, (auto, _) = cell.metadata.nbgrader.get("score"), utils.determine_grade(cell)
-                if given != auto:
-                    cell.metadata.nbgrader["changed"] = True
-        redact(nb)
+        rows = []
+        overruled = []
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
-            if meta.pop("changed", False):
-                cell.outputs.append(new_output("stream", name="stdout", text="The points were set by the instructor.\n"))
-            if meta.get("grade_id") in unmarked and utils.is_solution(cell):
+            if not utils.is_grade(cell):
+                continue
+            name, got, most = meta["grade_id"], meta["score"], meta["points"]
+            unanswered = utils.is_solution(cell) and utils.determine_grade(cell)[0] == 0
+            status = NOT_ATTEMPTED if unanswered else "not marked yet" if name in unmarked else "marked by hand"
+            if is_test(cell):
+                status = verdict(cell, nb).status
+                if got != utils.determine_grade(cell)[0]:
+                    status = SET_BY_HAND
+                    overruled.append(cell)
+            elif name in unmarked:
                 note = "Not marked yet: the points of this answer are still to come."
                 meta["comment"] = f"{meta['comment']}\n\n{note}" if meta.get("comment") else note
-        summary = self._summary(nb, unmarked)
-        if summary:
-            nb.cells.insert(0, new_markdown_cell(summary))
+            points = f"– of {most:g}" if name in unmarked else f"{got:g} of {most:g}"
+            rows.append(f"| [{name.removeprefix('test_')}](#{name}) | {points} | {status} |")
+        redact(nb)
+        for cell in overruled:
+            cell.outputs.append(new_output("stream", name="stdout", text=f"{SET_BY_HAND.capitalize()}.\n"))
+        nb.cells.insert(0, new_markdown_cell(self._summary(rows, unmarked, nb)))
         return nb, resources
 
     def _unmarked(self, who: dict) -> dict[str, float]:
@@ -217,14 +236,14 @@ class RedactTests(NbGraderPreprocessor):
             return {grade.name: grade.max_score for grade in notebook.grades
                     if grade.needs_manual_grade and grade.manual_score is None}
 
-    def _summary(self, nb: NotebookNode, unmarked: dict[str, float]) -> str:
-        lines = []
+    def _summary(self, rows: list[str], unmarked: dict[str, float], nb: NotebookNode) -> str:
+        parts = ["\n".join(["| question | points | |", "|---|---|---|", *rows])]
         if unmarked:
-            lines.append(f"**{sum(unmarked.values()):g} points are not marked yet** ({', '.join(unmarked)}): they are "
-                         "marked by hand, and count as 0 in the score above until then.")
+            parts.append(f"**{sum(unmarked.values()):g} points are not marked yet**: they are given by hand, and count "
+                         "as 0 in the score above until then.")
         repaired = nb.metadata.get("manyheads", {}).get("repaired", [])
-        lines += [f"**Repaired when it was graded.** {sentence}" for sentence in repaired]
-        return "\n\n".join(lines)
+        parts += [f"**Repaired when it was graded.** {sentence}" for sentence in repaired]
+        return "\n\n".join(parts)
 
 
 _TAGS = {

@@ -93,7 +93,7 @@ class Nbgrader:
 def _reason(result: dict) -> str:
     """The line of nbgrader's log that says why: the exception if there is one, else the first error."""
     log = result.get("log", "").splitlines()
-    raised = [line.strip() for line in log if _EXCEPTION.match(line)]
+    raised = [re.sub(r"^[\w.]+\.", "", line.strip()) for line in log if _EXCEPTION.match(line)]
     errors = [line for line in log if line.startswith(("[ERROR]", "[CRITICAL]"))]
     return (raised[-1:] or errors[:1] or [result.get("error", "nbgrader gave no reason").strip().splitlines()[-1]])[0]
 

@@ -48,6 +48,7 @@ class Submission:
     status: str
     why: str = ""
     marks: dict[str, Mark] = field(default_factory=dict)
+    repaired: list[str] = field(default_factory=list)
 
     @property
     def score(self) -> float | None:
@@ -97,7 +98,7 @@ def read(nbgrader: Nbgrader, lesson: str, student: str, why_not: str = "") -> Su
         notebook = gradebook.find_submission_notebook(lesson, lesson, student)
         points = {grade.name: None if grade.needs_manual_grade and grade.manual_score is None else grade.score
                   for grade in notebook.grades}
-    submission = Submission(student, lesson, GRADED)
+    submission = Submission(student, lesson, GRADED, repaired=nb.metadata.get("manyheads", {}).get("repaired", []))
     for question in questions(nbgrader, lesson):
         submission.marks[question.name] = _mark(question, points, said)
     return submission
@@ -125,33 +126,32 @@ def _mark(question: Question, points: dict[str, float | None], said: dict[str, f
 
 
 def grades(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
-    """Students x questions, with the points of each question in the heading."""
-    table = Table(title=f"{lesson}: points", title_justify="left", header_style="bold")
+    """Students x questions. Questions are numbered in the heading, so that the table fits a narrow screen."""
+    names = ", ".join(f"{number} {question.name}" for number, question in enumerate(asked, 1))
+    table = Table(title=f"{lesson}: points\n{names}", title_justify="left", title_style="", header_style="bold")
     table.add_column("student", no_wrap=True)
-    for question in asked:
-        heading = question.name.replace("_", "_\n")
-        table.add_column(f"{heading}\n/{question.points:g}", justify="right", vertical="top")
+    for number, question in enumerate(asked, 1):
+        table.add_column(f"{number}\n/{question.points:g}", justify="right", no_wrap=True)
     automatic = sum(question.points for question in asked if not question.by_hand)
     by_hand = sum(question.points for question in asked if question.by_hand)
-    table.add_column(f"checked\n/{automatic:g}", justify="right")
+    table.add_column(f"checked\n/{automatic:g}", justify="right", no_wrap=True)
     table.add_column("status")
     for submission in class_:
         if submission.status != GRADED:
-            blank = ["–"] * (len(asked) + 1)
-            table.add_row(submission.student, *blank, Text(f"{submission.status}: {submission.why}"
-                                                            if submission.why else submission.status, style="red"))
+            why = f": {submission.why}" if submission.why else ""
+            table.add_row(submission.student, *["–"] * (len(asked) + 1), Text(submission.status + why, style="red"))
             continue
         cells = [_points(submission.marks[question.name], question) for question in asked]
         checked = sum(submission.marks[question.name].got or 0 for question in asked if not question.by_hand)
         waiting = any(mark.status == BY_HAND for mark in submission.marks.values())
         table.add_row(submission.student, *cells, f"{checked:g}",
-                      f"graded, {by_hand:g} by hand to come" if waiting else "graded")
+                      f"graded, {by_hand:g} open" if waiting else "graded")
     return table
 
 
 def _points(mark: Mark, question: Question) -> Text:
     if mark.status == BY_HAND:
-        return Text("by hand", style="dim")
+        return Text("?", style="dim")
     if mark.got is None:
         return Text("–", style="red")
     style = "green" if mark.got == question.points else "red" if mark.got == 0 else "yellow"
@@ -160,26 +160,26 @@ def _points(mark: Mark, question: Question) -> Text:
 
 def mistakes(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
     """What each student got wrong: the name of the mistake where the catalogue knows it, and what the student reads."""
-    table = Table(title=f"{lesson}: what was not right", title_justify="left", header_style="bold", show_lines=True)
-    table.add_column("student", no_wrap=True)
-    table.add_column("question", no_wrap=True)
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("what the student is told")
+    table = Table(title=f"{lesson}: what was not right", title_justify="left", title_style="", header_style="bold",
+                  show_lines=True)
+    table.add_column("student\nquestion, points")
+    table.add_column("known mistake\nwhat the student is told")
     for submission in class_:
-        missing = [question for question in asked if question.name in submission.marks
-                   and submission.marks[question.name].status == feedback.NOT_ATTEMPTED]
+        wrong = [(question, submission.marks[question.name]) for question in asked
+                 if question.name in submission.marks
+                 and submission.marks[question.name].status not in (feedback.RIGHT, BY_HAND, GRADED)]
+        missing = [question for question, mark in wrong if mark.status == feedback.NOT_ATTEMPTED]
         if missing:
             lost = sum(question.points for question in missing)
-            table.add_row(submission.student, f"{len(missing)} questions" if len(missing) > 1 else missing[0].name,
-                          f"0/{lost:g}", f"{feedback.NOT_ATTEMPTED}: {', '.join(q.name for q in missing)}")
-        for question in asked:
-            mark = submission.marks.get(question.name)
-            if mark is None or question in missing or mark.status in (feedback.RIGHT, BY_HAND, GRADED):
+            table.add_row(f"{submission.student}\n{len(missing)} question{'s' if len(missing) > 1 else ''}, 0/{lost:g}",
+                          f"{feedback.NOT_ATTEMPTED}: {', '.join(question.name for question in missing)}")
+        for question, mark in wrong:
+            if question in missing:
                 continue
             told = Text()
             if mark.mistakes:
                 told.append(", ".join(mark.mistakes) + "\n", style="bold")
             told.append("\n".join(mark.messages) or mark.status)
             got = "–" if mark.got is None else f"{mark.got:g}"
-            table.add_row(submission.student, question.name, f"{got}/{question.points:g}", told)
+            table.add_row(Text(f"{submission.student}\n{question.name}, {got}/{question.points:g}"), told)
     return table

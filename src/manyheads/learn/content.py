@@ -4,7 +4,6 @@ They live in ``content/NN_name.toml``, one file a lesson. This module reads them
 ``<details>``: that works with the keyboard, without JavaScript, without network, and in a saved HTML export.
 """
 
-import base64
 import difflib
 import html
 import re
@@ -121,27 +120,9 @@ def fold(summary: str, body: str, opened: bool = False) -> str:
 
 
 def block(label: str, parts: Iterable[str]) -> str:
-    """One labelled region with its style. ``parts`` are HTML.
-
-    JupyterLab takes Enter and other keys for its own shortcuts, also inside an output; the data attribute asks it
-    to leave them to the element that has the focus.
-    """
+    """One labelled region with its style. ``parts`` are HTML."""
     inside = "\n".join(parts)
-    return (
-        f'{STYLE}\n<section class="manyheads" aria-label="{html.escape(label)}" data-lm-suppress-shortcuts="true">\n'
-        f"{inside}\n</section>"
-    )
-
-
-def svg_image(svg: str, words: str) -> str:
-    """An SVG as <img>, with ``words`` as its alternative text.
-
-    In a notebook it has not run itself, JupyterLab takes inline SVG and SVG outputs out, and lets an image stand.
-    """
-    data = base64.b64encode(svg.encode()).decode()
-    return (
-        f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(words)}" style="width: 100%; max-width: 720px">'
-    )
+    return f'{STYLE}\n<section class="manyheads" aria-label="{html.escape(label)}">\n{inside}\n</section>'
 
 
 def show(rich: str, plain: str) -> None:

@@ -6,12 +6,12 @@ its summary in the DOM, for a screen reader and for a test.
 
 import html
 
-import ipywidgets as widgets
 from IPython.display import display
 
-from .content import STYLE, show, svg_image
+from .content import STYLE, show
 from .mode import demonstration
 from .palette import head_colour, ink_on
+from .pictures import svg_image
 
 WIDTH, MARGIN = 720, 20
 BAR = WIDTH - 2 * MARGIN
@@ -40,11 +40,15 @@ def split_explorer(d_model: int = 16, num_heads: int = 4) -> None:
 
     The saved notebook keeps a static picture of the start values. It hides itself while the live one stands above it.
     """
+    import ipywidgets as widgets  # here: grading does not pay for it
+
+    wide = widgets.Layout(width="30em")
     sliders = [
-        widgets.IntSlider(value=d_model, min=2, max=64, description="d_model"),
-        widgets.IntSlider(value=num_heads, min=1, max=16, description="num_heads"),
+        widgets.IntSlider(value=d_model, min=2, max=64, description="d_model", layout=wide),
+        widgets.IntSlider(value=num_heads, min=1, max=16, description="num_heads", layout=wide),
     ]
-    picture = widgets.HTML(_live_panel(d_model, num_heads))
+    # A steady height: what stands below must not jump while a slider moves.
+    picture = widgets.HTML(_live_panel(d_model, num_heads), layout=widgets.Layout(min_height="530px"))
 
     # The browser holds changes back while the kernel is busy and sends the newest only, so every call may draw.
     def draw(_) -> None:
@@ -70,7 +74,7 @@ def _live_panel(d_model: int, num_heads: int) -> str:
 
 def _static_panel(d_model: int, num_heads: int) -> str:
     sentence = split_sentence(d_model, num_heads)
-    return f"{svg_image(split_svg(d_model, num_heads), sentence)}\n<p>{sentence}</p>"
+    return f"{svg_image(split_svg(d_model, num_heads), sentence, width=720)}\n<p>{sentence}</p>"
 
 
 def split_sentence(d_model: int, num_heads: int) -> str:
@@ -78,7 +82,7 @@ def split_sentence(d_model: int, num_heads: int) -> str:
     _demand_counts(d_model, num_heads)
     d_k, rest = divmod(d_model, num_heads)
     if rest:
-        return " ".join(_refusal(d_model, num_heads))
+        return _refusal(d_model, num_heads)
     return (
         f"d_model = {d_model} and num_heads = {num_heads}: d_k = {d_model} / {num_heads} = {d_k}. "
         f"Each head gets {_count(d_k, 'feature')} of every token. The {_parameters(d_model):,} parameters stay the same "
@@ -101,15 +105,15 @@ def split_svg(d_model: int, num_heads: int) -> str:
     """
     _demand_counts(d_model, num_heads)
     d_k, rest = divmod(d_model, num_heads)
-    if rest:
-        why, near = _refusal(d_model, num_heads)
-        drawn = [*_axis(d_model, num_heads), _text(MARGIN, 110, why), _text(MARGIN, 132, near)]
-        height = 150
+    title = f"d_model = {d_model}, num_heads = {num_heads}, "
+    drawn = _axis(d_model, num_heads)
+    if rest:  # the sentence beside the picture says why
+        title += "d_k: not a whole number"
+        height = 100
     else:
-        drawn = _axis(d_model, num_heads) + _heads(d_model, num_heads) + _shapes(d_model, num_heads)
-        drawn += _sizes(d_model, num_heads)
+        title += f"d_k = {d_k}"
+        drawn += _heads(d_model, num_heads) + _shapes(d_model, num_heads) + _sizes(d_model, num_heads)
         height = 440
-    title = f"d_model = {d_model}, num_heads = {num_heads}, d_k = {'not a whole number' if rest else d_k}"
     summary = html.escape(split_sentence(d_model, num_heads))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{summary}" '
@@ -219,7 +223,7 @@ def _sizes(d_model: int, num_heads: int) -> list[str]:
     return drawn
 
 
-def _refusal(d_model: int, num_heads: int) -> tuple[str, str]:
+def _refusal(d_model: int, num_heads: int) -> str:
     """Why ``num_heads`` cannot be, and what could."""
     d_k, rest = divmod(d_model, num_heads)
     if d_k == 0:
@@ -229,8 +233,8 @@ def _refusal(d_model: int, num_heads: int) -> tuple[str, str]:
     near = nearest_head_counts(d_model, num_heads)
     counts = "head counts that divide" if len(near) > 1 else "head count that divides"
     return (
-        f"d_model = {d_model} cannot be shared equally by num_heads = {num_heads}: {why}.",
-        f"The nearest {counts} {d_model}: {' and '.join(map(str, near))}.",
+        f"d_model = {d_model} cannot be shared equally by num_heads = {num_heads}: {why}. "
+        f"The nearest {counts} {d_model}: {' and '.join(map(str, near))}."
     )
 
 

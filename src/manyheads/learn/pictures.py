@@ -1,6 +1,7 @@
 """Showing a picture in a notebook: it stays in the saved output, and its words are printed beside it."""
 
 import base64
+import html
 import io
 import textwrap
 
@@ -55,12 +56,18 @@ def show_svg(svg: str, words: str) -> None:
     """Display an SVG and print the words that say the same."""
     from IPython.display import display
 
-    display(
-        {"image/svg+xml": svg, "text/plain": _first_line(words)},
-        metadata={"image/svg+xml": {"alt": words}},
-        raw=True,
-    )
+    display({"text/html": svg_image(svg, words), "text/plain": _first_line(words)}, raw=True)
     print(wrapped(words))
+
+
+def svg_image(svg: str, words: str, width: int = NOTEBOOK_WIDTH) -> str:
+    """An SVG as <img> of at most ``width`` pixels, with ``words`` as its alternative text.
+
+    In a notebook it has not run itself, JupyterLab takes inline SVG and SVG outputs out, and lets an image stand.
+    """
+    data = base64.b64encode(svg.encode()).decode()
+    return (f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(words)}" '
+            f'style="width: 100%; max-width: {width}px">')
 
 
 def wrapped(words: str) -> str:
