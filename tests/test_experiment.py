@@ -101,3 +101,11 @@ def test_plot_tells_the_bound_and_the_limits(monkeypatch, capsys):
     assert "linear read-out" in said and "Limits:" in said and "BLEU 24.9" in said
     mean = sum(run.accuracy for run in by_heads(1)) / 3
     assert f"h = 1, d_k = 32: accuracy {mean:.2f}" in said
+
+
+def test_without_output_matrix_the_puzzle_is_solved_all_the_same():
+    run = experiment.stored_without_output()
+    with_output = next(one for one in experiment.stored_sweep() if one.num_heads == run.num_heads)
+    assert not run.with_output and run not in experiment.stored_sweep()
+    assert run.accuracy > 0.95
+    assert run.parameters == with_output.parameters - experiment.D_MODEL**2

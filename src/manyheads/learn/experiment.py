@@ -39,6 +39,7 @@ TABLE_3A = ((1, 5.29, 24.9), (4, 5.00, 25.5), (8, 4.92, 25.8), (16, 4.91, 25.8),
 _STORE = Path(__file__).parent / "data" / "sweep.json"
 _SWEEP_HEADS, _SWEEP_SEEDS = (1, 2, 4, 8, 16, 32), (0, 1, 2)
 _BELOW = "number of heads h, and below it d_k"
+_WITHOUT_OUTPUT = (4, 1, STEPS)  # trained with W_O left out
 _MORE_SEEDS = range(3, 10)  # for 1 and 4 heads, so that ten seeds stand behind the limits
 
 
@@ -55,6 +56,7 @@ class Trained:
     weights: Tensor  #: (num_heads, 4): mean weight that a verb puts on its own participant of each role, per head
     ablated: Tensor  #: (num_heads + 1, 4): accuracy for each role; row 0 whole, row j with head j cut
     parameters: int
+    with_output: bool = True  #: False: trained without W_O, the concatenated heads go straight to the read-out
 
     @property
     def d_k(self) -> int:
@@ -124,8 +126,8 @@ def _samples(count: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor, 
 class _Model:
     """Embedding, one multi-head attention asked by the verbs only, linear read-out; its own random numbers."""
 
-    def __init__(self, num_heads: int, generator: Generator):
-        self.num_heads = num_heads
+    def __init__(self, num_heads: int, generator: Generator, with_output: bool):
+        self.num_heads, self.with_output = num_heads, with_output
         d = D_MODEL
 
         def matrix(rows: int, columns: int) -> Tensor:
@@ -135,6 +137,8 @@ class _Model:
         self.role = torch.randn(len(ROLES) + 1, d, generator=generator)
         self.name = matrix(d, NAME_SIZE)
         self.W_q, self.W_k, self.W_v, self.W_o = (matrix(d, d) for _ in range(4))
+        if not with_output:
+            self.W_o = None
         self.read = matrix(len(ROLES) * NAME_SIZE, d)
         self.read_bias = matrix(1, len(ROLES) * NAME_SIZE)[0]
         self.parameters = [p.requires_grad_() for p in vars(self).values() if isinstance(p, Tensor)]
@@ -149,7 +153,9 @@ class _Model:
         )
         weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
         blends = weights @ v if keep is None else weights @ v * keep.view(-1, 1, 1)
-        out = blends.movedim(1, -2).flatten(-2) @ self.W_o.T
+        out = blends.movedim(1, -2).flatten(-2)
+        if self.with_output:
+            out = out @ self.W_o.T
         return (out @ self.read.T + self.read_bias).unflatten(-1, (len(ROLES), NAME_SIZE)), weights
 
 
@@ -167,9 +173,11 @@ def _fast_for_small_tensors() -> Iterator[None]:
         torch.set_flush_denormal(flushed)
 
 
-def _train(num_heads: int, seed: int, steps: int, each_step=lambda step: None) -> Trained:
+def _train(
+    num_heads: int, seed: int, steps: int, each_step=lambda step: None, with_output: bool = True
+) -> Trained:
     with _fast_for_small_tensors():
-        model = _Model(num_heads, Generator().manual_seed(seed))
+        model = _Model(num_heads, Generator().manual_seed(seed), with_output)
         generator = Generator().manual_seed(1000 + seed)
         optimiser = torch.optim.Adam(model.parameters, LEARNING_RATE)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps, pct_start=0.1)
@@ -214,6 +222,7 @@ def _measure(model: _Model, seed: int, steps: int, count: int = 1024) -> Trained
         weights=on_own,
         ablated=torch.stack([whole, *cut]),
         parameters=sum(p.numel() for p in model.parameters),
+        with_output=model.with_output,
     )
 
 
@@ -243,8 +252,17 @@ def stored_sweep() -> list[Trained]:
     return [run for run in _stored() if run.seed in _SWEEP_SEEDS and run.steps == STEPS]
 
 
-@cache
+def stored_without_output() -> Trained:
+    """The stored run with four heads and no W_O: the concatenated heads go straight to the linear read-out."""
+    return next(run for run in _all_stored() if not run.with_output)
+
+
 def _stored() -> list[Trained]:
+    return [run for run in _all_stored() if run.with_output]
+
+
+@cache
+def _all_stored() -> list[Trained]:
     return [
         Trained(**{**run, "weights": torch.tensor(run["weights"]), "ablated": torch.tensor(run["ablated"])})
         for run in json.loads(_STORE.read_text())
@@ -375,8 +393,8 @@ def _write_sweep() -> None:
     settings = [(h, seed, STEPS) for h in _SWEEP_HEADS for seed in _SWEEP_SEEDS]
     settings += [(h, seed, STEPS) for h in (1, 4) for seed in _MORE_SEEDS] + [(h, 1, 4 * STEPS) for h in (1, 16)]
     runs = []
-    for setting in settings:
-        run = _train(*setting)
+    for setting in [*settings, _WITHOUT_OUTPUT]:
+        run = _train(*setting, with_output=setting is not _WITHOUT_OUTPUT)
         print(f"seed {run.seed}, {run.steps} steps, R² {run.centred_r2:.3f}: {run}", flush=True)
         told = {name: getattr(run, name) for name in run.__dataclass_fields__}
         runs.append({name: value.tolist() if isinstance(value, Tensor) else value for name, value in told.items()})
