@@ -43,7 +43,7 @@ def train_module(make: Callable[..., nn.Module], num_heads: int = 4, steps: int 
     except Exception as problem:
         print(f"Your module stopped ({type(problem).__name__}: {problem}). The visible check of exercise 5.1 says more.")
     else:
-        heads = "1 head " if num_heads == 1 else f"{num_heads} heads"
+        heads = "1 head" if num_heads == 1 else f"{num_heads} heads"
         print(f"your module, {heads}, {steps} steps: {accuracy:.2f} of the people found (chance: 0.02)")
 
 
