@@ -117,6 +117,11 @@ def test_notes_say_what_the_reader_should_know():
         learn.read_sentence(["the", "book"])
 
 
+def test_the_sentences_of_the_lessons_stay_whole(readings):
+    assert len(readings) == REPORT["sentences"]
+    assert [reading.notes for reading in readings] == [()] * len(readings)
+
+
 def test_rounding_moves_attention_by_no_more_than_a_thousandth(readings):
     """Against weights of the whole model at full precision, stored with three decimals."""
     by_tokens = {reading.tokens: reading for reading in readings}
@@ -253,7 +258,8 @@ def test_a_head_is_drawn_with_its_name_its_sentence_and_the_notes(shown, capsys)
     assert "Largest weights between two words:" in said and "zebra -> the 1.00" in " ".join(said.split())
     assert "image/png" in shown[0]
     learn.attention_of(1, 3, "Mary lost her keys and she looked for them in the garden.")
-    assert "them -> keys" in capsys.readouterr().out
+    line = " ".join(capsys.readouterr().out.split()).partition("between two words:")[2]
+    assert "them -> keys 0.60" in line and "[CLS]" not in line
     with pytest.raises(NotDrawable, match="head 12 is not there: in code the heads are counted from 0 to 11"):
         learn.attention_of(0, 12)
 
@@ -273,4 +279,5 @@ def test_the_table_tells_scores_controls_and_limits(shown):
 
 def test_nothing_is_shown_while_graded(monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    assert learn.attention_of(0, 12) is None, "it looked at its input"
     assert learn.attention_of(0, 2) is None and learn.named_heads() is None and not capsys.readouterr().out
