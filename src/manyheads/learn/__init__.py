@@ -25,7 +25,6 @@ _HOME = {
     "annotated_sentences": "real",
     "read_sentence": "trained",
     "attention_of": "trained",
-    "trained_attention": "trained",
     "trained_layer": "trained",
     "patient": "patients",
     "train_module": "practice",

@@ -69,11 +69,6 @@ def read_sentence(text: str) -> Reading:
     return Reading(tokens, hidden, attention, notes)
 
 
-def trained_attention(text: str) -> Tensor:
-    """Attention (layers, heads, seq, seq) = (3, 12, seq, seq) of all heads on a text: ``read_sentence(text).attention``."""
-    return read_sentence(text).attention
-
-
 def trained_layer(layer: int, text: str = SENTENCE) -> TrainedLayer:
     """The attention of layer 0, 1 or 2 with its weights, its input for ``text`` and the right results.
 
