@@ -1,0 +1,796 @@
+"""Lesson 03, head patterns: its known mistakes and its visible checks.
+
+Sources: Vaswani et al. 2017, sections 3.2.1 and 3.2.3; a ``source`` such as ``LLMs-from-scratch#1061`` is the public
+thread where a mistake was seen. Sentences name no expected value: students can read this file.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from . import expect
+from .catalogue import declare, judge, known, mistake
+from .errors import NotAttempted, NotRight
+from .exercises import exercise
+
+LESSON = "03_head_patterns"
+POLARITY = "In this course True (or 1) means: may look."
+
+# ---------------------------------------------------------------- causal_mask(n)
+
+
+@mistake("causal_mask", "one key too many", source="TransformerLens#284", sentence=(
+         "Query 0 may look at key 1, which lies in its future: your mask is one step too generous. A word may look at "
+         "itself and at earlier words. Look at the diagonal argument."))
+def _(n):
+    return torch.ones(n, n).tril(1).bool()
+
+
+@mistake("causal_mask", "diagonal lost", source="TransformerLens#284", sentence=(
+         "Query 0 may not look at key 0, so the first word has nothing to look at: your mask is one step too strict. A "
+         "word may look at itself. Look at the diagonal argument."))
+def _(n):
+    return torch.ones(n, n).tril(-1).bool()
+
+
+@mistake("causal_mask", "turned round", source="LLMs-from-scratch#1061", sentence=(
+         "Your mask is True for the future: query 0 may look at key 1 and not at key 0. You marked what is blocked. "
+         f"{POLARITY}"))
+def _(n):
+    return torch.ones(n, n).triu(1).bool()
+
+
+@mistake("causal_mask", "future and self",
+         "Query 0 may look at key 1, and query 1 not at key 0: your mask lets each word see itself and the future. Rows "
+         "are the words that look, columns the words looked at. Which triangle is the past?")
+def _(n):
+    return torch.ones(n, n).triu().bool()
+
+
+@mistake("causal_mask", "everything allowed",
+         "Query 0 may look at key 1: your mask blocks nothing. Which triangle of the table is the future?")
+def _(n):
+    return torch.ones(n, n).bool()
+
+
+@exercise("causal_mask", lesson=LESSON, points=1, hidden=1, names=("causal_mask",))
+def _(causal_mask):
+    expected = torch.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]]).bool()
+    judge("causal_mask", causal_mask(3), expected, 3, what="causal_mask(3)", axes=("query", "key"))
+
+
+# ---------------------------------------------------------------- padding_mask(lengths, seq_k)
+
+
+def _places(seq_k: int) -> Tensor:
+    return torch.arange(seq_k).reshape(1, 1, 1, seq_k)
+
+
+def _column(lengths: Tensor) -> Tensor:
+    return lengths.reshape(-1, 1, 1, 1)
+
+
+@mistake("padding_mask", "turned round", source="LLMs-from-scratch#1061", sentence=(
+         "Your mask is True for the padding and False for the words. You marked what is blocked. " + POLARITY))
+def _(lengths, seq_k):
+    return _places(seq_k) >= _column(lengths)
+
+
+@mistake("padding_mask", "one key too many",
+         "Each sentence may look at one token of padding: a sentence of length 3 has its words at the places 0, 1 and "
+         "2. Look at how you compare, with < or with <=.")
+def _(lengths, seq_k):
+    return _places(seq_k) <= _column(lengths)
+
+
+@mistake("padding_mask", "last word lost",
+         "The last word of each sentence is blocked: a sentence of length 3 has its words at the places 0, 1 and 2. "
+         "Look for a - 1 too many.")
+def _(lengths, seq_k):
+    return _places(seq_k) < _column(lengths) - 1
+
+
+@mistake("padding_mask", "padding in front",
+         "You blocked the first places. Here the padding comes after the words, so the first places are open.")
+def _(lengths, seq_k):
+    return _places(seq_k) >= seq_k - _column(lengths)
+
+
+@mistake("padding_mask", "two axes only",
+         "Your mask has the shape (batch, seq_k). Broadcasting reads shapes from the right, so batch would meet the axis "
+         "of the queries. Two axes of size 1 are missing, for heads and queries.")
+def _(lengths, seq_k):
+    return (_places(seq_k) < _column(lengths))[:, 0, 0]
+
+
+@mistake("padding_mask", "three axes",
+         "Your mask has the shape (batch, 1, seq_k). Broadcasting reads shapes from the right, so batch would meet the "
+         "axis of the heads. One more axis of size 1 is missing.")
+def _(lengths, seq_k):
+    return (_places(seq_k) < _column(lengths))[:, 0]
+
+
+@mistake("padding_mask", "lengths counted as queries",
+         "Your mask has the shape (batch, 1, seq_k, 1): it blocks words that look, and padding is about the words that "
+         "are looked at. The keys are the last axis.")
+def _(lengths, seq_k):
+    return (_places(seq_k) < _column(lengths)).transpose(-2, -1)
+
+
+@exercise("padding_mask", lesson=LESSON, points=2, hidden=2, names=("padding_mask",))
+def _(padding_mask):
+    lengths = torch.tensor([3, 1])
+    expected = torch.tensor([[[[1, 1, 1, 0]]], [[[1, 0, 0, 0]]]]).bool()
+    judge("padding_mask", padding_mask(lengths.clone(), 4), expected, lengths, 4,
+          what="padding_mask(torch.tensor([3, 1]), 4)", axes=("sentence", "head", "query", "key"))
+
+
+# ---------------------------------------------------------------- shapes_03
+
+declare("shapes_03", "queries and keys swapped",
+        "You have the query axis and the key axis the wrong way round. Ask who looks and who is looked at: the words "
+        "that look are the rows.")
+declare("shapes_03", "heads lost",
+        "Your shape has no head axis. Every head has scores of its own: (batch, num_heads, seq_q, seq_k).")
+declare("shapes_03", "features instead of keys",
+        "Your last axis counts features. A score is one number for each pair of words; the features are summed away.")
+declare("shapes_03", "mask over the queries",
+        "Your mask counts the words that look. Padding is blocked as something to look at, so the last axis counts the "
+        "tokens of the text that is looked at.")
+declare("shapes_03", "mask without its ones",
+        "Your mask lacks the axes of size 1 for heads and queries, so batch would meet a wrong axis. Four axes, as in "
+        "the scores.")
+declare("shapes_03", "full-size mask",
+        "A mask of this shape would work, but it repeats the same row for every head and query. The question asks for "
+        "the small one, with axes of size 1.")
+
+
+def wrong_shape_sentences(wrong: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
+    """Tempting wrong tuples with the name of the mistake, turned into tuples with its sentence."""
+    return {sizes: str(known("shapes_03", name)) for sizes, name in wrong.items()}
+
+
+@exercise("shapes_03", lesson=LESSON, points=2, hidden=2, names=("shape_cross_scores", "shape_padding"))
+def _(shape_cross_scores, shape_padding):
+    # By form only; the values are for the hidden tests.
+    answers = {"shape_cross_scores": shape_cross_scores, "shape_padding": shape_padding}
+    expect.answered(**answers)
+    for name, got in answers.items():
+        if type(got) is not tuple or not all(type(size) is int for size in got):
+            raise NotRight(f"{name} should be a tuple of whole numbers, such as (2, 3, 4, 5).")
+        if len(got) == 3 and name == "shape_cross_scores":
+            raise known("shapes_03", "heads lost")
+        if len(got) in (2, 3):
+            raise known("shapes_03", "mask without its ones")
+        if len(got) != 4:
+            raise NotRight(f"{name} should have four axes, as all scores and masks in this question.")
+
+
+# ---------------------------------------------------------------- choices_03
+
+declare("choices_03", "neither",
+        "Two things are wrong with using it as it is: True means blocked there, and its first axis meets the heads. "
+        "Look at the table of polarity and at the table of mask shapes.")
+declare("choices_03", "shape forgotten",
+        "The polarity is right now. But shapes are read from the right, so the first of three axes meets the heads: "
+        "head 1 gets the mask of sentence 1, head 2 that of sentence 2. No error warns you when batch = num_heads.")
+declare("choices_03", "polarity forgotten",
+        "The shape is right now. But the mask says True for blocked, and here True means: may look. All weight would go "
+        "where none should.")
+declare("choices_03", "keeps the sum",
+        "The softmax makes every row sum to 1, whatever the scores are, divided or not.")
+declare("choices_03", "makes scores positive",
+        "Dividing by a positive number changes no sign. Scores may be negative: the exponential sees to the rest.")
+declare("choices_03", "longer sentences",
+        "The root has nothing to do with how many words there are. It goes with the length of one query: count what is "
+        "summed up in one dot product.")
+
+
+@exercise("choices_03", lesson=LESSON, points=2, hidden=2, names=("answer_mask", "answer_root"))
+def _(answer_mask, answer_root):
+    expect.answered(answer_mask=answer_mask, answer_root=answer_root)
+    for name, got in (("answer_mask", answer_mask), ("answer_root", answer_root)):
+        if type(got) is not str or got.strip().upper() not in ("A", "B", "C", "D"):
+            raise NotRight(f'{name} should be one of the letters "A", "B", "C", "D", in quotes.')
+
+
+# ---------------------------------------------------------------- scaled_dot_product_attention(...)
+
+_SDPA = "scaled_dot_product_attention"
+
+
+def _scores(query: Tensor, key: Tensor, length: float) -> Tensor:
+    return torch.einsum("...nf,...mf->...nm", query, key) / length**0.5
+
+
+def _wrong_weights(name: str, sentence: str, source: str = "") -> Callable:
+    """Register the output that follows from weights that a mistake gives."""
+
+    def register(weights_of: Callable) -> Callable:
+        @mistake(_SDPA, name, sentence, source)
+        def _(query, key, value, mask=None):
+            weights = weights_of(query, key, value, mask)
+            return weights @ value, weights
+
+        return weights_of
+
+    return register
+
+
+def _scaled_by(length: float, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    scores = _scores(query, key, length)
+    return (scores if mask is None else scores.masked_fill(mask == 0, -math.inf)).softmax(-1)
+
+
+@_wrong_weights("not scaled", source="vit-pytorch#65", sentence=(
+                "Your weights are too sharp: the scores were not divided by the root of d_k. Look between the dot "
+                "product and the softmax."))
+def _(query, key, value, mask):
+    return _scaled_by(1, query, key, mask)
+
+
+@_wrong_weights("root missing",
+                "You divided the scores by d_k itself, which makes the weights too even. The formula has a root.")
+def _(query, key, value, mask):
+    return _scaled_by(query.shape[-1] ** 2, query, key, mask)
+
+
+@_wrong_weights("scaled by d_model", source="ng-video-lecture#6", sentence=(
+                "You divided by the root of d_model, the width of all heads together. A dot product in one head sums up "
+                "d_k products: look at the last axis of query."))
+def _(query, key, value, mask):
+    return _scaled_by(query.shape[-3] * query.shape[-1], query, key, mask)
+
+
+@_wrong_weights("scaled by d_v",
+                "You divided by the root of d_v. Scores are made of queries and keys, so their length counts: look at "
+                "the last axis of query.")
+def _(query, key, value, mask):
+    return _scaled_by(value.shape[-1], query, key, mask)
+
+
+@_wrong_weights("scaled by the number of keys",
+                "You divided by the root of the number of keys. What counts is the length of one query: look at the "
+                "last axis of query.")
+def _(query, key, value, mask):
+    return _scaled_by(key.shape[-2], query, key, mask)
+
+
+@_wrong_weights("scaled by the number of queries",
+                "You divided by the root of the number of queries. What counts is the length of one query: look at the "
+                "last axis of query, not the last but one.")
+def _(query, key, value, mask):
+    return _scaled_by(query.shape[-2], query, key, mask)
+
+
+@_wrong_weights("multiplied by the root",
+                "You multiplied the scores by the root of d_k, so the weights are far too sharp. The formula divides.")
+def _(query, key, value, mask):
+    return _scaled_by(1 / query.shape[-1], query, key, mask)
+
+
+@_wrong_weights("softmax over the queries", source="detr#247", sentence=(
+                "In your weights the columns sum to 1. Each row is the budget of one word that looks, so the softmax "
+                "must run over the keys, the last axis: look at its dim."))
+def _(query, key, value, mask):
+    return _scores(query, key, query.shape[-1]).softmax(-2)
+
+
+@_wrong_weights("softmax over the heads",
+                "Your softmax runs over the heads: what one head gets, the others lose. Each head has budgets of its "
+                "own, over the keys: look at dim, and count axes from the end.")
+def _(query, key, value, mask):
+    return _scores(query, key, query.shape[-1]).softmax(-3)
+
+
+@_wrong_weights("softmax over the batch",
+                "Your softmax runs over the batch: sentences share a budget. Each row has its own, over the keys: "
+                "look at dim, and count axes from the end.")
+def _(query, key, value, mask):
+    return _scores(query, key, query.shape[-1]).softmax(0)
+
+
+@_wrong_weights("softmax over queries and keys together",
+                "All weights of a head together sum to 1. Each row is a budget of its own: look at the axis over which "
+                "you sum.")
+def _(query, key, value, mask):
+    scores = _scores(query, key, query.shape[-1])
+    return scores.flatten(-2).softmax(-1).reshape(scores.shape)
+
+
+@_wrong_weights("no softmax",
+                "Your weights are still scores: rows do not sum to 1. Look at the step between the scaled scores and "
+                "the average.")
+def _(query, key, value, mask):
+    return _scores(query, key, query.shape[-1])
+
+
+@_wrong_weights("mask turned round", source="LLMs-from-scratch#1061", sentence=(
+                f"Blocked keys get all the weight and open ones get none: your mask is turned round. {POLARITY} "
+                "Which scores do you fill?"))
+def _(query, key, value, mask):
+    return _scaled_by(query.shape[-1], query, key, mask == 0)
+
+
+@_wrong_weights("blocked scores set to 0", source="gluonts#1401", sentence=(
+                "Blocked keys keep weight: you set their scores to 0, or multiplied the scores by the mask. A score of "
+                "0 is an ordinary score, and its exponential is 1. What must a score be, so that its exponential is 0?"))
+def _(query, key, value, mask):
+    return (_scores(query, key, query.shape[-1]) * mask).softmax(-1)
+
+
+@_wrong_weights("masked after the softmax",
+                "Your rows no longer sum to 1: you took the blocked weights away after the softmax, and nobody got what "
+                "they had. Mask the scores, before the softmax.")
+def _(query, key, value, mask):
+    return _scores(query, key, query.shape[-1]).softmax(-1) * mask
+
+
+@_wrong_weights("mask ignored", source="ParlAI#3068", sentence=(
+                "The mask changes nothing: your function takes it and does not use it. Look at the step before the "
+                "softmax."))
+def _(query, key, value, mask):
+    if mask is None:
+        raise ValueError("there is no mask to ignore")
+    return _scores(query, key, query.shape[-1]).softmax(-1)
+
+
+@_wrong_weights("mask added to the scores",
+                "You added the mask to the scores, so an open key is 1 ahead of a blocked one, no more. This course's "
+                "masks are 0 and 1, never numbers to add. What must a blocked score be, so that its exponential is 0?")
+def _(query, key, value, mask):
+    return (_scores(query, key, query.shape[-1]) + mask.float()).softmax(-1)
+
+
+declare(_SDPA, "blocked keys keep weight", source="gluonts#1401", sentence=(
+        "Blocked keys keep some weight: their scores are not low enough. An ordinary score can be -30. Take a number "
+        "far below that, such as -1e9 or -math.inf."))
+declare(_SDPA, "mask of one kind only",
+        "Your function stops on a mask that is not of the kind you had in mind. Masks may be bool, or 0 and 1 as int or "
+        "float. `~mask` and `1 - mask` each fail for some of them; a comparison such as mask == 0 gives a bool for all.")
+declare(_SDPA, "axes counted from the front",
+        "Your function stops when there are more or fewer axes in front of (seq, features). Count axes from the end: "
+        "-1 is the features, -2 the words. key.transpose(-2, -1) works for any number of axes.")
+declare(_SDPA, "weights not returned",
+        "Your function returned one tensor. It should return two things, the output and the weights: look at your "
+        "return line.")
+declare(_SDPA, "pair in the wrong order",
+        "Your function returned the pair in the wrong order. The output comes first, then the weights.")
+declare(_SDPA, "averaged the keys",
+        "Your output is as wide as a key. A key is only what a word is found by; what it hands over is its value: look "
+        "at the last product.")
+declare(_SDPA, "weights from the wrong side",
+        "Your output averages over the wrong axis of the weights. Row n of the weights belongs to output n: leave out "
+        "the transpose.")
+declare(_SDPA, "dropout ignored",
+        "Your function takes `dropout` and never calls it. Look at the step between the softmax and the values.")
+declare(_SDPA, "dropout on the scores",
+        "dropout got the scores. A score of 0 is an ordinary score, so nothing is dropped that way: call it on the "
+        "weights, after the softmax.")
+declare(_SDPA, "dropout on the output",
+        "dropout got the output. It should get the weights, before they meet the values: then whole links between "
+        "words are dropped.")
+declare(_SDPA, "dropout not used",
+        "dropout is called on the weights, but what it returns does not reach the output. It changes nothing in place: "
+        "use what it gives back.")
+
+
+def pair(got: object, leading: Sequence[int], N: int, M: int, d_k: int, d_v: int) -> tuple[Tensor, Tensor]:
+    """The pair (output (..., N, d_v), weights (..., N, M)) that the student's attention gave; else NotRight, by name."""
+    what = f"{_SDPA}(query, key, value)"
+    expect.returned(what, got)
+    if isinstance(got, Tensor):
+        raise known(_SDPA, "weights not returned")
+    if type(got) not in (tuple, list) or len(got) != 2:
+        raise NotRight(f"{what} should return two things, the output and the weights: look at your return line.")
+    shapes = [tuple(item.shape) if isinstance(item, Tensor) else None for item in got]
+    right = [(*leading, N, d_v), (*leading, N, M)]
+    if shapes == right[::-1] and shapes != right:
+        raise known(_SDPA, "pair in the wrong order")
+    if shapes == [(*leading, N, d_k), right[1]] and d_k != d_v:
+        raise known(_SDPA, "averaged the keys")
+    expect.shape(got[0], right[0], f"the output of {what}")
+    expect.shape(got[1], right[1], f"the weights of {what}")
+    return got[0], got[1]
+
+
+def attended(attention: Callable, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+             ) -> tuple[Tensor, Tensor]:
+    """``attention(query, key, value, mask)`` as a pair of the right shapes; else NotRight, by name where possible."""
+    leading, N, d_k = query.shape[:-2], query.shape[-2], query.shape[-1]
+    M, d_v = value.shape[-2:]
+    try:
+        got = attention(query, key, value) if mask is None else attention(query, key, value, mask)
+    except (NotImplementedError, NotAttempted):
+        raise
+    except Exception:
+        if mask is not None and mask.dtype != torch.bool:
+            raise known(_SDPA, "mask of one kind only") from None
+        if mask is None and len(leading) != 2:
+            raise known(_SDPA, "axes counted from the front") from None
+        raise
+    return pair(got, leading, N, M, d_k, d_v)
+
+
+def judge_masked(got: tuple[Tensor, Tensor], expected: tuple[Tensor, Tensor], query: Tensor, key: Tensor,
+                 value: Tensor, mask: Tensor) -> None:
+    """Judge a masked result; a weight on a blocked key has a name of its own where no other mistake fits."""
+    what = f"{_SDPA} with a {str(mask.dtype).removeprefix('torch.')} mask of shape {tuple(mask.shape)}"
+    try:
+        judge(_SDPA, got, expected, query, key, value, mask, what=what, parts=("output", "weights"))
+    except NotRight as problem:
+        if problem.mistake is None and (got[1].detach().abs() * (mask == 0)).max() > 1e-6:
+            raise known(_SDPA, "blocked keys keep weight") from None
+        raise
+
+
+def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> None:
+    """What a dropout that doubles, and one that drops a key, must do to the student's own result without dropout.
+
+    Raises NotRight, by name where possible. The sizes N, M, d_k and d_v must all differ.
+    """
+    output, weights = attended(attention, query, key, value, mask)
+    seen = []
+
+    def doubles(x):
+        seen.append(x.detach().clone())
+        return 2 * x
+
+    doubled = attention(query, key, value, mask=mask, dropout=doubles)
+    if not seen:
+        raise known(_SDPA, "dropout ignored")
+    if seen[0].shape == output.shape:
+        raise known(_SDPA, "dropout on the output")
+    expect.shape(seen[0], weights.shape, "what your function gives to dropout")
+    if not torch.allclose(seen[0].sum(-1), torch.ones(weights.shape[:-1]), atol=1e-4):
+        raise known(_SDPA, "dropout on the scores")
+    doubled, kept = pair(doubled, output.shape[:-2], *weights.shape[-2:], query.shape[-1], value.shape[-1])
+    if torch.allclose(doubled, output):
+        raise known(_SDPA, "dropout not used")
+    expect.close(doubled, 2 * output, "the output with a dropout that doubles the weights")
+    if not any(torch.allclose(kept, weights * factor, rtol=1e-4, atol=1e-5) for factor in (1, 2)):
+        raise NotRight("With dropout, the weights you return are neither those before it nor those after it.")
+    dropped = torch.ones(weights.shape[-1])
+    dropped[1] = 0
+    one_gone, _ = attention(query, key, value, mask=mask, dropout=lambda x: x * dropped)
+    expect.close(one_gone, (weights * dropped) @ value, "the output with a dropout that drops one key")
+
+
+@exercise(_SDPA, lesson=LESSON, points=7, hidden=6, names=(_SDPA,))
+def _(attention):
+    # The keys are twice the unit vectors and the root of d_k is 2, so scaled scores are the logarithms of known shares.
+    shares = torch.tensor([[[[1., 2, 5, 8], [4, 3, 1, 2], [2, 6, 8, 4]], [[5., 1, 1, 3], [2, 2, 3, 3], [7, 1, 1, 1]]]])
+    query, key = shares.log(), 2 * torch.eye(4).expand(1, 2, 4, 4)
+    value = torch.arange(40.).reshape(1, 2, 4, 5)
+    mask = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [0, 1, 1, 0]]).bool()
+    for allowed in (None, mask):
+        kept = shares if allowed is None else shares * allowed
+        weights = kept / kept.sum(-1, keepdim=True)
+        got = attended(attention, query.clone(), key.clone(), value.clone(), allowed)
+        expected = (weights @ value, weights)
+        if allowed is None:
+            judge(_SDPA, got, expected, query, key, value, what=f"{_SDPA}(query, key, value)",
+                  parts=("output", "weights"))
+        else:
+            judge_masked(got, expected, query, key, value, allowed)
+
+
+# ---------------------------------------------------------------- masked_softmax(scores, mask)
+
+
+@mistake("masked_softmax", "NaN in the blocked row", source="pytorch#41508", sentence=(
+         "A row in which all keys are blocked gives NaN: its exponentials are all 0, and 0/0 is not a number. Such a "
+         "row should give weights 0. What could you do to that row before or after the softmax?"))
+def _(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+@mistake("masked_softmax", "even weights in the blocked row",
+         "A row in which all keys are blocked spreads its weight evenly over the blocked keys: with the same low number "
+         "everywhere, the softmax sees equal scores. Such a row should give weights 0.")
+def _(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+
+
+@mistake("masked_softmax", "masked after the softmax",
+         "Rows with open keys no longer sum to 1: you took the blocked weights away after the softmax, and nobody got "
+         "what they had. Mask the scores, before the softmax.")
+def _(scores, mask):
+    return scores.softmax(-1) * mask
+
+
+@mistake("masked_softmax", "mask turned round", source="LLMs-from-scratch#1061", sentence=(
+         f"The blocked keys get the weight. {POLARITY}"))
+def _(scores, mask):
+    return torch.nan_to_num(scores.masked_fill(mask.bool(), -math.inf).softmax(-1))
+
+
+@mistake("masked_softmax", "blocked scores set to 0", source="gluonts#1401", sentence=(
+         "Blocked keys keep weight: a score of 0 is an ordinary score. What must a score be, so that its exponential "
+         "is 0?"))
+def _(scores, mask):
+    return (scores * mask).softmax(-1)
+
+
+@mistake("masked_softmax", "mask ignored",
+         "The mask changes nothing: your function takes it and does not use it.")
+def _(scores, mask):
+    return scores.softmax(-1)
+
+
+@mistake("masked_softmax", "softmax over the queries", source="detr#247", sentence=(
+         "Your softmax runs over the queries. Each row is a budget, over the keys, the last axis: look at dim."))
+def _(scores, mask):
+    return torch.nan_to_num(scores.masked_fill(~mask, -math.inf).softmax(-2))
+
+
+declare("masked_softmax", "NaN gradient", source="pytorch#41508", sentence=(
+        "The weights are finite and the gradient is NaN. nan_to_num mends the NaN on the way forward; on the way back "
+        "the softmax of a row full of -inf still multiplies with it. Mend the scores of the blocked row instead, or "
+        "fill with masked_fill or torch.where: they let no gradient through to what they replaced."))
+
+
+@exercise("masked_softmax", lesson=LESSON, points=3, hidden=3, names=("masked_softmax",))
+def _(masked_softmax):
+    shares = torch.tensor([[1., 2, 5, 8], [4, 3, 1, 2], [2, 6, 8, 4]])
+    mask = torch.tensor([[1, 1, 0, 1], [0, 0, 0, 0], [0, 0, 1, 1]]).bool()
+    kept = shares * mask
+    expected = kept / kept.sum(-1, keepdim=True).clamp(min=1)  # the shares are whole numbers
+    judge("masked_softmax", masked_softmax(shares.log(), mask.clone()), expected, shares.log(), mask,
+          what="masked_softmax(scores, mask)", axes=("query", "key"))
+
+
+# ---------------------------------------------------------------- pattern scores: (num_heads, seq, seq) -> (num_heads,)
+
+
+def _off_diagonal(A: Tensor, offset: int) -> Tensor:
+    return A.diagonal(offset, -2, -1)
+
+
+@mistake("previous_word_score", "transposed",
+         "You measure the weight on the word after. Row i is the word that looks, column j the word looked at: the word "
+         "before has j = i - 1.")
+def _(A):
+    return _off_diagonal(A, 1).mean(-1)
+
+
+@mistake("previous_word_score", "the word itself",
+         "You measure the weight on the word itself. The word before has j = i - 1.")
+def _(A):
+    return _off_diagonal(A, 0).mean(-1)
+
+
+@mistake("previous_word_score", "two words back",
+         "You measure the weight two words back. The word before has j = i - 1.")
+def _(A):
+    return _off_diagonal(A, -2).mean(-1)
+
+
+@mistake("previous_word_score", "row 0 counted",
+         "Your scores are too low by the same factor: the first word has no word before it, so row 0 does not count. "
+         "How many rows do?")
+def _(A):
+    return _off_diagonal(A, -1).sum(-1) / A.shape[-1]
+
+
+@mistake("previous_word_score", "row 0 looks at the end",
+         "Row 0 is counted with the weight on the last word: an index of -1 means the last one. The first word has no "
+         "word before it, so row 0 does not count.")
+def _(A):
+    return (_off_diagonal(A, -1).sum(-1) + A[:, 0, -1]) / A.shape[-1]
+
+
+@mistake("previous_word_score", "mean over all cells",
+         "You divided by the number of all cells. There is one cell to look at in each row: divide by the rows that "
+         "count.")
+def _(A):
+    return _off_diagonal(A, -1).sum(-1) / A.shape[-1] ** 2
+
+
+@mistake("previous_word_score", "summed",
+         "You summed the weights. The score is their mean, so that it is 1 for a perfect head.")
+def _(A):
+    return _off_diagonal(A, -1).sum(-1)
+
+
+@mistake("previous_word_score", "one number for all heads",
+         "You averaged over the heads as well. The score has one number for each head: look at the axes of your mean.")
+def _(A):
+    return _off_diagonal(A, -1).mean()
+
+
+@mistake("first_token_score", "transposed",
+         "You measure where the first token looks. The score is about the others: how much each of them looks at "
+         "column 0.")
+def _(A):
+    return A[:, 0, 1:].mean(-1)
+
+
+@mistake("first_token_score", "row 0 counted",
+         "Row 0 is counted too. There the first token looks at itself, so it says nothing about the others.")
+def _(A):
+    return A[:, :, 0].mean(-1)
+
+
+@mistake("first_token_score", "mean over all cells",
+         "You divided by too many cells. There is one cell to look at in each row that counts.")
+def _(A):
+    return A[:, 1:, 0].sum(-1) / A.shape[-1] ** 2
+
+
+@mistake("first_token_score", "last token",
+         "You measure the weight on the last token. The first one is column 0.")
+def _(A):
+    return A[:, :-1, -1].mean(-1)
+
+
+@mistake("first_token_score", "summed",
+         "You summed the weights. The score is their mean, so that it is 1 for a perfect head.")
+def _(A):
+    return A[:, 1:, 0].sum(-1)
+
+
+@mistake("first_token_score", "one number for all heads",
+         "You averaged over the heads as well. The score has one number for each head: look at the axes of your mean.")
+def _(A):
+    return A[:, 1:, 0].mean()
+
+
+def _copies(tokens: Sequence[str], self_too: bool = False) -> Tensor:
+    """(seq, seq), 1 where column j holds another copy of the word of row i."""
+    same = torch.tensor([[float(one == other) for other in tokens] for one in tokens])
+    return same if self_too else same - torch.eye(len(tokens))
+
+
+@mistake("same_word_score", "self counted",
+         "You count the weight of a word on itself. The score asks for other copies: leave out j = i.")
+def _(A, tokens):
+    same = _copies(tokens, self_too=True)
+    repeats = same.sum(-1) > 1
+    return (A * same).sum(-1)[:, repeats].mean(-1)
+
+
+@mistake("same_word_score", "self counted, all rows",
+         "You count the weight of a word on itself, and words that occur only once. The score asks for other copies, "
+         "and for rows whose word has one.")
+def _(A, tokens):
+    return (A * _copies(tokens, self_too=True)).sum(-1).mean(-1)
+
+
+@mistake("same_word_score", "all rows counted",
+         "Words that occur only once are counted, with 0. They cannot look at a copy, so their rows do not count.")
+def _(A, tokens):
+    return (A * _copies(tokens)).sum(-1).mean(-1)
+
+
+@mistake("same_word_score", "mean over the copies",
+         "Where a word has several other copies you take the mean of their weights. A head may divide its weight among "
+         "them, so they are added up within a row; the mean is over the rows.")
+def _(A, tokens):
+    same = _copies(tokens)
+    return (A * same).sum((-2, -1)) / same.sum()
+
+
+@mistake("same_word_score", "next copy only",
+         "You count one copy in each row. A word may have several others: add up the weight on all of them.")
+def _(A, tokens):
+    last = {token: place for place, token in enumerate(tokens)}
+    rows = [(i, last[token]) for i, token in enumerate(tokens) if last[token] != i]
+    return torch.stack([A[:, i, j] for i, j in rows]).mean(0)
+
+
+@mistake("same_word_score", "summed",
+         "You summed over the rows. The score is the mean over the rows that count, so that it is 1 for a perfect head.")
+def _(A, tokens):
+    return (A * _copies(tokens)).sum((-2, -1))
+
+
+@mistake("same_word_score", "transposed",
+         "You add up what each word receives from its copies. The score asks what each word gives: row i is the word "
+         "that looks.")
+def _(A, tokens):
+    same = _copies(tokens)
+    return (A * same).sum(-2)[:, same.sum(-1) > 0].mean(-1)
+
+
+@mistake("same_word_score", "one number for all heads",
+         "You averaged over the heads as well. The score has one number for each head: look at the axes of your mean.")
+def _(A, tokens):
+    same = _copies(tokens)
+    return (A * same).sum(-1)[:, same.sum(-1) > 0].mean()
+
+
+def _maps(*rows: str) -> Tensor:
+    """One map: row i is a word of 5 letters, and each x in it is an equal share of the weight."""
+    marks = torch.tensor([[float(cell == "x") for cell in row] for row in rows])
+    return marks / marks.sum(-1, keepdim=True)
+
+
+@exercise("previous_word_score", lesson=LESSON, points=1, hidden=1, names=("previous_word_score",))
+def _(previous_word_score):
+    A = torch.stack([_maps("x....", "x....", ".x...", "..x..", "...x."), _maps(*["xxxxx"] * 5),
+                     _maps("x....", "x....", "x....", "x....", "x....")])
+    judge("previous_word_score", previous_word_score(A.clone()), torch.tensor([1, 0.2, 0.25]), A,
+          what="previous_word_score(A)", axes=("head",))
+
+
+@exercise("first_token_score", lesson=LESSON, points=1, hidden=1, names=("first_token_score",))
+def _(first_token_score):
+    A = torch.stack([_maps("....x", "x....", "x....", "x....", "x...."), _maps(*["xxxxx"] * 5),
+                     _maps(".x...", "..x..", "...x.", "....x", "x....")])
+    judge("first_token_score", first_token_score(A.clone()), torch.tensor([1, 0.2, 0.25]), A,
+          what="first_token_score(A)", axes=("head",))
+
+
+@exercise("same_word_score", lesson=LESSON, points=2, hidden=2, names=("same_word_score",))
+def _(same_word_score):
+    tokens = ["the", "cat", "saw", "the", "dog"]
+    A = torch.stack([_maps("...x.", ".x...", "..x..", "x....", "....x"), _maps(*["xxxxx"] * 5),
+                     _maps("x..x.", "x....", "x....", "....x", "x....")])
+    judge("same_word_score", same_word_score(A.clone(), list(tokens)), torch.tensor([1, 0.2, 0.25]), A, tokens,
+          what="same_word_score(A, tokens)", axes=("head",))
+
+
+# ---------------------------------------------------------------- find_head(attention, score)
+
+declare("find_head", "counted from 1",
+        "Both of your numbers are one too high: you counted from 1. This is code, so layer 1 has the index 0 and head 1 "
+        "has the index 0.")
+declare("find_head", "flat index",
+        "You returned one number that counts all heads of all layers. The answer is a pair: the layer and the head "
+        "within it. A layer has num_heads heads: how often do they fit into your number?")
+declare("find_head", "head before layer",
+        "Your pair is in the wrong order: first the layer, then the head within it.")
+declare("find_head", "lowest score",
+        "You found the head with the lowest score. The question asks for the highest.")
+declare("find_head", "first layer only",
+        "You found the best head of the first layer. Look at all layers.")
+declare("find_head", "last layer",
+        "You found the best head of the last layer. Keep the best over all layers, not the last one you saw.")
+declare("find_head", "tensors, not ints",
+        "Your pair holds tensors. Return two plain whole numbers: int(...) or .item() makes them.")
+
+
+def judge_found(got: object, scores: Tensor) -> None:
+    """Judge what find_head returned, given the scores (layers, heads) that it should have seen."""
+    expect.returned("find_head(attention, score)", got)
+    layers, heads = scores.shape
+    best = divmod(int(scores.argmax()), heads)
+    if type(got) is tuple and len(got) == 2 and any(isinstance(item, Tensor) for item in got):
+        raise known("find_head", "tensors, not ints")
+    flat = int(got) if isinstance(got, Tensor) and got.numel() == 1 else got
+    if type(flat) is int:
+        raise known("find_head", "flat index")
+    if type(got) is not tuple or len(got) != 2 or not all(type(item) is int for item in got):
+        raise NotRight("find_head(attention, score) should return a tuple of two whole numbers: (layer, head).")
+    tempting = {(best[0] + 1, best[1] + 1): "counted from 1", best[::-1]: "head before layer",
+                divmod(int(scores.argmin()), heads): "lowest score", (0, int(scores[0].argmax())): "first layer only",
+                (layers - 1, int(scores[-1].argmax())): "last layer"}
+    if got != best:
+        if got in tempting:
+            raise known("find_head", tempting[got])
+        raise NotRight("find_head(attention, score) found another head than the one with the highest score. "
+                       "score(attention[0]) gives one number for each head of the first layer: look at these numbers.")
+
+
+@exercise("find_head", lesson=LESSON, points=1, hidden=1, names=("find_head",))
+def _(find_head):
+    scores = torch.tensor([[0.2, 0.4, 0.1, 0.3], [0.1, 0.3, 0.2, 0.9], [0.5, 0.3, 0.0, 0.1]])
+    attention = scores[:, :, None, None].expand(3, 4, 5, 5).clone()
+    judge_found(find_head(attention, lambda A: A[:, 0, 0]), scores)
+
+
+def shuffled(layers: int, heads: int, seq: int) -> Tensor:
+    """Attention (layers, heads, seq, seq) whose best head under ``A[:, 2, 1]`` lies in a fresh place.
+
+    It lies neither in the first nor in the last layer, and layer and head have different numbers.
+    """
+    places = [(layer, head) for layer, head in itertools.product(range(1, layers - 1), range(heads)) if layer != head]
+    attention = torch.rand(layers, heads, seq, seq).softmax(-1)
+    layer, head = places[int(torch.randint(len(places), ()))]
+    attention[layer, head, 2] = 0
+    attention[layer, head, 2, 1] = 1
+    return attention
