@@ -409,7 +409,7 @@ def _(make):
     checked_state(module, 6)
     bad_head_count(make, 6, 4)
     module.load_state_dict({**module.state_dict(), **state})
-    module.eval()
+    repeats_in_eval(module, X, X, X)
     got = run(module, X, X, X)
     weights = stored(module)
     _judge(weights, budgets, "weights", state, X, None, "attention_weights of the running example")
@@ -422,7 +422,9 @@ def _(make):
     cross = run_cross(module, X[:, :2], X, X)
     expect.shape(cross, (1, 2, 6), "the output for 2 queries and 5 keys")
     expect.shape(stored(module), (1, 2, 2, 5), "attention_weights for 2 queries and 5 keys")
-    repeats_in_eval(module, X, X, X)
+    two = torch.cat([X, X.flip(1)])
+    if not torch.allclose(run(module, two, two, two)[:1], output, atol=1e-4):
+        raise known(CLASS, "mixes the sentences")
     dropped_blocks(make, 6, 2, 0.5)
 
 
