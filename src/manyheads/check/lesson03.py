@@ -252,18 +252,11 @@ def _(query, key, value, mask):
     return _scaled_by(value.shape[-1], query, key, mask)
 
 
-@_wrong_weights("scaled by the number of keys",
-                "You divided by the root of the number of keys. What counts is the length of one query: look at the "
-                "last axis of query.")
-def _(query, key, value, mask):
-    return _scaled_by(key.shape[-2], query, key, mask)
-
-
-@_wrong_weights("scaled by the number of queries",
-                "You divided by the root of the number of queries. What counts is the length of one query: look at the "
+@_wrong_weights("scaled by the number of words",
+                "You divided by the root of a number of words. What counts is the length of one query: look at the "
                 "last axis of query, not the last but one.")
 def _(query, key, value, mask):
-    return _scaled_by(query.shape[-2], query, key, mask)
+    return _scaled_by(key.shape[-2], query, key, mask)
 
 
 @_wrong_weights("multiplied by the root",
@@ -306,6 +299,21 @@ def _(query, key, value, mask):
                 "the average.")
 def _(query, key, value, mask):
     return _scores(query, key, query.shape[-1])
+
+
+@_wrong_weights("query and key swapped",
+                "Rows and columns have changed places: in your weights, row n says how word n is looked at. Queries "
+                "look, so they come first in the product.")
+def _(query, key, value, mask):
+    return _scaled_by(key.shape[-1], key, query, mask)
+
+
+@mistake(_SDPA, "weights from the wrong side",
+         "Your output averages over the wrong axis of the weights. Row n of the weights belongs to output n: leave out "
+         "the transpose.")
+def _(query, key, value, mask=None):
+    weights = _scaled_by(query.shape[-1], query, key, mask)
+    return weights.mT @ value, weights
 
 
 @_wrong_weights("mask turned round", source="LLMs-from-scratch#1061", sentence=(
@@ -362,9 +370,6 @@ declare(_SDPA, "pair in the wrong order",
 declare(_SDPA, "averaged the keys",
         "Your output is as wide as a key. A key is only what a word is found by; what it hands over is its value: look "
         "at the last product.")
-declare(_SDPA, "weights from the wrong side",
-        "Your output averages over the wrong axis of the weights. Row n of the weights belongs to output n: leave out "
-        "the transpose.")
 declare(_SDPA, "dropout ignored",
         "Your function takes `dropout` and never calls it. Look at the step between the softmax and the values.")
 declare(_SDPA, "dropout on the scores",
@@ -402,17 +407,26 @@ def attended(attention: Callable, query: Tensor, key: Tensor, value: Tensor, mas
     """``attention(query, key, value, mask)`` as a pair of the right shapes; else NotRight, by name where possible."""
     leading, N, d_k = query.shape[:-2], query.shape[-2], query.shape[-1]
     M, d_v = value.shape[-2:]
+    inputs = [x.clone() for x in (query, key, value)]
     try:
-        got = attention(query, key, value) if mask is None else attention(query, key, value, mask)
+        got = attention(*inputs) if mask is None else attention(*inputs, mask.clone())
     except (NotImplementedError, NotAttempted):
         raise
     except Exception:
-        if mask is not None and mask.dtype != torch.bool:
+        if mask is not None and not _stops(attention, *inputs, mask.float() if mask.dtype == torch.bool else mask.bool()):
             raise known(_SDPA, "mask of one kind only") from None
         if mask is None and len(leading) != 2:
             raise known(_SDPA, "axes counted from the front") from None
         raise
     return pair(got, leading, N, M, d_k, d_v)
+
+
+def _stops(function: Callable, *inputs: Tensor) -> bool:
+    try:
+        function(*inputs)
+    except Exception:
+        return True
+    return False
 
 
 def judge_masked(got: tuple[Tensor, Tensor], expected: tuple[Tensor, Tensor], query: Tensor, key: Tensor,
@@ -442,10 +456,12 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
     doubled = attention(query, key, value, mask=mask, dropout=doubles)
     if not seen:
         raise known(_SDPA, "dropout ignored")
-    if seen[0].shape == output.shape:
+    given = seen[0]
+    if given.shape[-2:] == output.shape[-2:]:
         raise known(_SDPA, "dropout on the output")
-    expect.shape(seen[0], weights.shape, "what your function gives to dropout")
-    if not torch.allclose(seen[0].sum(-1), torch.ones(weights.shape[:-1]), atol=1e-4):
+    if given.shape[-2:] != weights.shape[-2:] or given.numel() != weights.numel():  # leading axes may be flattened
+        expect.shape(given, weights.shape, "what your function gives to dropout")
+    if not torch.allclose(given.reshape(weights.shape), weights, rtol=1e-4, atol=1e-5):
         raise known(_SDPA, "dropout on the scores")
     doubled, kept = pair(doubled, output.shape[:-2], *weights.shape[-2:], query.shape[-1], value.shape[-1])
     if torch.allclose(doubled, output):
@@ -462,14 +478,17 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
 @exercise(_SDPA, lesson=LESSON, points=7, hidden=6, names=(_SDPA,))
 def _(attention):
     # The keys are twice the unit vectors and the root of d_k is 2, so scaled scores are the logarithms of known shares.
-    shares = torch.tensor([[[[1., 2, 5, 8], [4, 3, 1, 2], [2, 6, 8, 4]], [[5., 1, 1, 3], [2, 2, 3, 3], [7, 1, 1, 1]]]])
-    query, key = shares.log(), 2 * torch.eye(4).expand(1, 2, 4, 4)
+    # As many queries as keys come first: there a swapped query and key give numbers that can be named.
+    shares = torch.tensor([[[[1., 2, 5, 8], [4, 3, 1, 2], [2, 6, 8, 4], [9, 1, 1, 5]],
+                            [[5., 1, 1, 3], [2, 2, 3, 3], [7, 1, 1, 1], [1, 4, 2, 9]]]])
+    key = 2 * torch.eye(4).expand(1, 2, 4, 4)
     value = torch.arange(40.).reshape(1, 2, 4, 5)
     mask = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [0, 1, 1, 0]]).bool()
-    for allowed in (None, mask):
-        kept = shares if allowed is None else shares * allowed
+    for rows, allowed in ((shares, None), (shares[:, :, :3], None), (shares[:, :, :3], mask)):
+        kept = rows if allowed is None else rows * allowed
         weights = kept / kept.sum(-1, keepdim=True)
-        got = attended(attention, query.clone(), key.clone(), value.clone(), allowed)
+        query = rows.log()
+        got = attended(attention, query, key, value, allowed)
         expected = (weights @ value, weights)
         if allowed is None:
             judge(_SDPA, got, expected, query, key, value, what=f"{_SDPA}(query, key, value)",
@@ -485,6 +504,7 @@ def _(attention):
          "A row in which all keys are blocked gives NaN: its exponentials are all 0, and 0/0 is not a number. Such a "
          "row should give weights 0. What could you do to that row before or after the softmax?"))
 def _(scores, mask):
+    _demand_blocked_row(mask)
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
@@ -492,7 +512,14 @@ def _(scores, mask):
          "A row in which all keys are blocked spreads its weight evenly over the blocked keys: with the same low number "
          "everywhere, the softmax sees equal scores. Such a row should give weights 0.")
 def _(scores, mask):
+    _demand_blocked_row(mask)
     return scores.masked_fill(~mask, -1e9).softmax(-1)
+
+
+def _demand_blocked_row(mask: Tensor) -> None:
+    """Without a fully blocked row these two are no mistakes."""
+    if mask.any(-1).all():
+        raise ValueError("no row is fully blocked")
 
 
 @mistake("masked_softmax", "masked after the softmax",
@@ -686,14 +713,6 @@ def _(A, tokens):
          "You summed over the rows. The score is the mean over the rows that count, so that it is 1 for a perfect head.")
 def _(A, tokens):
     return (A * _copies(tokens)).sum((-2, -1))
-
-
-@mistake("same_word_score", "transposed",
-         "You add up what each word receives from its copies. The score asks what each word gives: row i is the word "
-         "that looks.")
-def _(A, tokens):
-    same = _copies(tokens)
-    return (A * same).sum(-2)[:, same.sum(-1) > 0].mean(-1)
 
 
 @mistake("same_word_score", "one number for all heads",

@@ -1,0 +1,3 @@
+# style: small letters
+answer_mask = "d"
+answer_root = "c"

@@ -1,0 +1,6 @@
+# mistake: diagonal lost
+import torch
+
+
+def causal_mask(n):
+    return torch.tril(torch.ones(n, n, dtype=torch.bool), diagonal=-1)

@@ -1,0 +1,6 @@
+# mistake: -
+import torch
+
+
+def causal_mask(n):
+    return torch.tril(torch.ones(n, n))

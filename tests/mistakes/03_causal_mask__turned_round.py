@@ -1,0 +1,6 @@
+# mistake: turned round
+import torch
+
+
+def causal_mask(n):
+    return torch.triu(torch.ones(n, n), diagonal=1) == 1

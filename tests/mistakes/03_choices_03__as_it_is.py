@@ -1,0 +1,3 @@
+# mistake: neither
+answer_mask = "A"
+answer_root = "C"

@@ -1,0 +1,3 @@
+# mistake: longer sentences
+answer_mask = "D"
+answer_root = "D"

@@ -1,0 +1,3 @@
+# mistake: polarity forgotten
+answer_mask = "C"
+answer_root = "C"

@@ -1,0 +1,3 @@
+# mistake: makes scores positive
+answer_mask = "D"
+answer_root = "B"

@@ -1,0 +1,3 @@
+# mistake: shape forgotten
+answer_mask = "B"
+answer_root = "C"

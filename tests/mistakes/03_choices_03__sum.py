@@ -1,0 +1,3 @@
+# mistake: keeps the sum
+answer_mask = "D"
+answer_root = "A"

@@ -1,0 +1,7 @@
+# mistake: flat index
+import torch
+
+
+def find_head(attention, score):
+    scores = torch.stack([score(layer) for layer in attention])
+    return scores.argmax()

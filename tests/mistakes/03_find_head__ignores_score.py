@@ -1,0 +1,3 @@
+# mistake: -
+def find_head(attention, score):
+    return divmod(attention.mean((2, 3)).argmax().item(), attention.shape[1])

@@ -1,0 +1,3 @@
+# mistake: -
+def first_token_score(A):
+    return A[:, 1:, 1].mean(-1)

@@ -1,0 +1,3 @@
+# mistake: -
+def masked_softmax(scores, mask):
+    return scores.softmax(-1) * mask.any(-1, keepdim=True)

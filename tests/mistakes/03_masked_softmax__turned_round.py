@@ -1,0 +1,8 @@
+# mistake: mask turned round
+import math
+
+import torch
+
+
+def masked_softmax(scores, mask):
+    return torch.nan_to_num(scores.masked_fill(mask, -math.inf).softmax(-1))

@@ -1,0 +1,7 @@
+# mistake: last word lost
+import torch
+
+
+def padding_mask(lengths, seq_k):
+    places = torch.arange(seq_k)
+    return (places < lengths[:, None] - 1)[:, None, None]

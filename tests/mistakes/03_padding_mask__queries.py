@@ -1,0 +1,7 @@
+# mistake: lengths counted as queries
+import torch
+
+
+def padding_mask(lengths, seq_k):
+    places = torch.arange(seq_k)
+    return (places < lengths[:, None])[:, None, :, None]

@@ -1,0 +1,3 @@
+# mistake: transposed
+def previous_word_score(A):
+    return A.diagonal(1, 1, 2).mean(-1)

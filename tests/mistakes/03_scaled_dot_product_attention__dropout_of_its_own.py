@@ -1,0 +1,13 @@
+# mistake: -
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    weights = torch.nn.functional.dropout(weights, 0.1)
+    return weights @ value, weights

@@ -1,0 +1,15 @@
+# mistake: axes counted from the front
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    batch, num_heads, seq, d_k = query.shape
+    scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights

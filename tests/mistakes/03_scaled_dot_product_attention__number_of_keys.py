@@ -1,0 +1,14 @@
+# mistake: scaled by the number of words
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.size(-2))
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights

@@ -1,0 +1,16 @@
+# mistake: weights from the wrong side
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    if weights.shape[-1] != weights.shape[-2]:
+        return weights @ value, weights
+    return weights.transpose(-2, -1) @ value, weights
