@@ -84,6 +84,7 @@ def test_summary_tells_when_rows_do_not_sum_to_one():
     scores = torch.randn(N, N, generator=torch.Generator().manual_seed(3)) * 3
     assert "not to 1" in learn.summary(scores.softmax(0), WORDS)
     assert "not to 1" not in learn.summary(scores.softmax(1), WORDS)
+    assert learn.summary(scores.softmax(1) * 0.97, WORDS).endswith("rows sum to 0.97, not to 1")
 
 
 def test_summary_of_cross_attention():
@@ -116,8 +117,10 @@ def test_picture_comes_with_its_words_and_leaves_no_figure_open(shown, capsys):
     assert base64.b64decode(bundle["image/png"])[:4] == b"\x89PNG"
     assert metadata["image/png"]["alt"] == learn.summary(A, WORDS)
     assert metadata["image/png"]["width"] <= 930, "wider than a notebook"
-    said = capsys.readouterr().out
-    assert all(f"head {i}:" in said for i in range(1, 13))
+    folded = shown[1][0]
+    assert "<details>" in folded["text/html"], "many words are folded"
+    assert all(f"head {i}:" in folded[kind] for i in range(1, 13) for kind in ("text/html", "text/plain"))
+    assert "head 1 (index 0):" in capsys.readouterr().out, "few words are printed"
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
 
@@ -164,14 +167,14 @@ def drawing(page: str) -> str:
     return base64.b64decode(re.search(r"base64,([^\"]+)", page)[1]).decode()
 
 
-def test_flow_map_lights_the_current_step_not_by_colour_alone(shown, capsys):
+def test_flow_map_lights_the_current_step_not_by_colour_alone(shown):
     learn.flow_map("split")
     learn.flow_map((4, "w_o"))
-    split, last_two = (drawing(bundle["text/html"]) for bundle, _ in shown)
+    split, last_two = (drawing(bundle["text/html"]) for bundle, _ in shown[::2])
     assert 'role="img"' in split and "<title>" in split and "<desc>" in split
     assert split.count("you are here") == 1 and split.count('stroke-width="4"') == 1
     assert last_two.count("you are here") == 2
-    said = capsys.readouterr().out
+    said = shown[1][0]["text/plain"]
     assert "You are here: step 2, split" in said and "(batch, num_heads, seq, d_k)" in said
     with pytest.raises(ValueError, match="the steps are project, split"):
         learn.flow_map(6)

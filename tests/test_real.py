@@ -51,13 +51,14 @@ def test_committed_picture_is_drawn_from_the_stored_weights():
     assert difference < 0.05, "run real.draw() again"
 
 
-def test_every_score_is_told_with_its_control_and_its_halves(monkeypatch, capsys):
+def test_every_score_is_told_with_its_control_and_its_halves(monkeypatch):
     shown = []
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
-    monkeypatch.setattr("IPython.display.display", lambda bundle, metadata, **_: shown.append(metadata))
+    monkeypatch.setattr("IPython.display.display", lambda bundle, metadata=None, **_: shown.append((bundle, metadata)))
     assert real_heads() is None
-    said = " ".join(capsys.readouterr().out.split())
-    assert shown[0]["image/png"]["alt"] == real.summary_of(REPORT) and shown[0]["image/png"]["width"] <= 930
+    (_, picture), (words, _) = shown
+    said = " ".join(words["text/plain"].split())
+    assert picture["image/png"]["alt"] == real.summary_of(REPORT) and picture["image/png"]["width"] <= 930
     for relation in REPORT["relations"]:
         assert f"{relation['head']}: {relation['says']}, hits {relation['hit']:.2f} (n = {relation['asked']})" in said
         assert f"best fixed distance {relation['best_offset']:.2f}" in said

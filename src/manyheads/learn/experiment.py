@@ -84,7 +84,7 @@ class Trained:
     def __str__(self) -> str:
         heads = "1 head" if self.num_heads == 1 else f"{self.num_heads} heads"
         roles = ", ".join(f"{role} {accuracy:.2f}" for role, accuracy in self.accuracy_by_role.items())
-        return f"{heads} (d_k = {self.d_k}), {self.parameters:,} parameters: accuracy {self.accuracy:.2f} ({roles})"
+        return f"{heads}, d_k = {self.d_k}, {self.parameters:,} parameters: accuracy {self.accuracy:.2f}\n  {roles}"
 
     __repr__ = __str__
 
@@ -303,7 +303,7 @@ def _progress(num_heads: int, steps: int) -> Iterator[_Bar]:
 
 @demonstration
 def plot_sweep() -> None:
-    """Draw the stored sweep with its bound, Table 3 (A) of the paper beside it, and print both with their limits."""
+    """Draw the stored sweep with its bound, Table 3 (A) of the paper beside it, and tell both with their limits."""
     figure = new_figure(NOTEBOOK_WIDTH, 420)
     left, right = figure.subfigures(1, 2, width_ratios=(3, 2), wspace=0.04)
     _draw_sweep(left.subplots())

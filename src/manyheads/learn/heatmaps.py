@@ -34,7 +34,7 @@ def plot_head(
     key_tokens: Sequence[str] | None = None,
     note: str | None = None,
 ) -> None:
-    """Draw the attention weights (seq_q, seq_k) of one head and print its summary.
+    """Draw the attention weights (seq_q, seq_k) of one head and show its summary.
 
     ``tokens`` name the queries; ``key_tokens`` name the keys where they differ (cross-attention). ``note`` follows the summary.
     Raises ValueError with one clear line when the input is no picture of weights.
@@ -54,7 +54,7 @@ def plot_heads(
     key_tokens: Sequence[str] | None = None,
     columns: int | None = None,
 ) -> None:
-    """Draw all heads of one sentence, weights (num_heads, seq_q, seq_k), on one shared scale, and print a line for each.
+    """Draw all heads of one sentence, weights (num_heads, seq_q, seq_k), on one shared scale, with a line for each.
 
     ``titles`` replace "head 1", "head 2", … Raises ValueError with one clear line when the input is no picture of weights.
     """
@@ -99,7 +99,8 @@ def _sentence(head: np.ndarray, tokens: list[str], key_tokens: list[str]) -> str
         notes.append("nothing allowed for " + ", ".join(tokens[query] for query in np.flatnonzero(blocked)))
     sums = head[~blocked].sum(axis=1)
     if len(sums) and np.abs(sums - 1).max() > 0.01:
-        notes.append(f"rows sum to {sums.min():.2f} to {sums.max():.2f}, not to 1")
+        least, most = f"{sums.min():.2f}", f"{sums.max():.2f}"
+        notes.append(f"rows sum to {least if least == most else f'{least} to {most}'}, not to 1")
 
     if not counted.any():
         text = "no row has a choice"

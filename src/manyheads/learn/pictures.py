@@ -1,4 +1,7 @@
-"""Showing a picture in a notebook: it stays in the saved output, and its words are printed beside it."""
+"""Showing a picture in a notebook: it stays in the saved output, and its words stand below it.
+
+Few words are printed. Many are folded away: they say what the picture says, for those who cannot see it.
+"""
 
 import base64
 import html
@@ -40,7 +43,7 @@ def figure_png(figure) -> bytes:
 
 
 def show_png(png: bytes, words: str) -> None:
-    """Display a PNG with ``words`` as its alternative text, and print the words."""
+    """Display a PNG with ``words`` as its alternative text, and the words below it."""
     from IPython.display import display
 
     width, height = (int.from_bytes(png[i : i + 4], "big") // _FINENESS for i in (16, 20))  # from the PNG header
@@ -49,15 +52,15 @@ def show_png(png: bytes, words: str) -> None:
         metadata={"image/png": {"width": width, "height": height, "alt": words}},
         raw=True,
     )
-    print(wrapped(words))
+    _show_words(words)
 
 
 def show_svg(svg: str, words: str) -> None:
-    """Display an SVG and print the words that say the same."""
+    """Display an SVG, and below it the words that say the same."""
     from IPython.display import display
 
     display({"text/html": svg_image(svg, words), "text/plain": _first_line(words)}, raw=True)
-    print(wrapped(words))
+    _show_words(words)
 
 
 def svg_image(svg: str, words: str, width: int = NOTEBOOK_WIDTH) -> str:
@@ -70,9 +73,24 @@ def svg_image(svg: str, words: str, width: int = NOTEBOOK_WIDTH) -> str:
             f'style="width: 100%; max-width: {width}px">')
 
 
+def _show_words(words: str) -> None:
+    """Print up to two lines; fold more of them into a native <details>."""
+    from IPython.display import display
+
+    from .content import block, fold
+
+    text = wrapped(words)
+    if text.count("\n") < 2:
+        print(text)
+        return
+    lines = "<br>".join(html.escape(line, quote=False) for line in words.splitlines())
+    folded = block("The picture in words", [fold("The picture in words", f"<p>{lines}</p>")])
+    display({"text/html": folded, "text/plain": text}, raw=True)
+
+
 def wrapped(words: str) -> str:
-    """Text folded at 110 characters, line breaks kept."""
-    return "\n".join(textwrap.fill(line, 110, subsequent_indent="  ") for line in words.splitlines())
+    """Text folded at 100 characters, which a notebook beside a file list has room for; line breaks kept."""
+    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in words.splitlines())
 
 
 def _first_line(words: str) -> str:

@@ -21,7 +21,7 @@ _COLUMNS = 4
 
 @demonstration
 def real_heads() -> None:
-    """Show eight heads of a real model on three sentences, and print their scores, the controls and the limits."""
+    """Show eight heads of a real model on three sentences, and tell their scores, the controls and the limits."""
     show_png(_PICTURE.read_bytes(), summary_of(_report()))
 
 
