@@ -146,7 +146,7 @@ def patterns_svg(sentence: str, d_model: int, num_heads: int) -> str:
 def _maps(words: list[str], maps: np.ndarray) -> tuple[list[str], float]:
     """The grid of maps with its labels and scale, and the height of it all."""
     names = [word if len(word) <= MOST_LETTERS else word[: MOST_LETTERS - 1] + "…" for word in words]
-    seq, label = len(words), 7 * max(map(len, names)) + 8
+    seq, label = len(words), 6.5 * max(map(len, names)) + 8
     columns = min(4, len(maps)) if len(maps) != 6 else 3
     cell = min(34.0, (WIDTH - 2 * MARGIN - label - (columns - 1) * GAP) / (columns * seq), 260 / seq)
     side, small = cell * seq, f"font-size: {min(12.0, max(8.0, cell)):.1f}px"
@@ -177,7 +177,7 @@ def _maps(words: list[str], maps: np.ndarray) -> tuple[list[str], float]:
                 drawn.append(_text(x, y, name, f"text-anchor: end; {small}", turned))
         drawn.append("</g>")
     rows = -(-len(maps) // columns)
-    return drawn, first_row + rows * row_height - 26 + label + 10
+    return drawn, first_row + rows * row_height - 26 + label
 
 
 def _scale() -> list[str]:
