@@ -213,10 +213,10 @@ def test_the_usual_solutions_of_attention_keep_their_points_whatever_they_do_on_
 
 def test_hidden_attention_for_find_head_has_one_best_head_away_from_the_edges():
     for _ in range(20):
-        attention = lesson03.shuffled(4, 5, 6)
-        assert torch.allclose(attention.sum(-1), torch.ones(4, 5, 6))
-        layer, head = divmod(int(attention[:, :, 2, 1].argmax()), 5)
-        assert 0 < layer < 3 and layer != head
+        attention = lesson03.shuffled(5, 4, 6)
+        assert torch.allclose(attention.sum(-1), torch.ones(5, 4, 6))
+        layer, head = divmod(int(attention[:, :, 2, 1].argmax()), 4)
+        assert 0 < layer < 3 and 0 < head != layer
 
 
 # ------------------------------------------------------------------ what students read

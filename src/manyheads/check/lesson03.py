@@ -13,7 +13,7 @@ from torch import Tensor
 
 from . import expect
 from .catalogue import declare, judge, known, mistake
-from .errors import NotAttempted, NotRight
+from .errors import NotRight
 from .exercises import exercise
 
 LESSON = "03_head_patterns"
@@ -200,6 +200,7 @@ def _(answer_mask, answer_root):
 # ---------------------------------------------------------------- scaled_dot_product_attention(...)
 
 _SDPA = "scaled_dot_product_attention"
+_STOPS = (RuntimeError, TypeError, ValueError, IndexError)  # what torch raises for a shape or a kind it cannot use
 
 
 def _scores(query: Tensor, key: Tensor, length: float) -> Tensor:
@@ -410,9 +411,9 @@ def attended(attention: Callable, query: Tensor, key: Tensor, value: Tensor, mas
     inputs = [x.clone() for x in (query, key, value)]
     try:
         got = attention(*inputs) if mask is None else attention(*inputs, mask.clone())
-    except (NotImplementedError, NotAttempted):
+    except NotImplementedError:
         raise
-    except Exception:
+    except _STOPS:
         if mask is not None and not _stops(attention, *inputs, mask.float() if mask.dtype == torch.bool else mask.bool()):
             raise known(_SDPA, "mask of one kind only") from None
         if mask is None and len(leading) != 2:
@@ -424,7 +425,7 @@ def attended(attention: Callable, query: Tensor, key: Tensor, value: Tensor, mas
 def _stops(function: Callable, *inputs: Tensor) -> bool:
     try:
         function(*inputs)
-    except Exception:
+    except _STOPS:
         return True
     return False
 
@@ -785,9 +786,9 @@ def judge_found(got: object, scores: Tensor) -> None:
         raise known("find_head", "flat index")
     if type(got) is not tuple or len(got) != 2 or not all(type(item) is int for item in got):
         raise NotRight("find_head(attention, score) should return a tuple of two whole numbers: (layer, head).")
-    tempting = {(best[0] + 1, best[1] + 1): "counted from 1", best[::-1]: "head before layer",
-                divmod(int(scores.argmin()), heads): "lowest score", (0, int(scores[0].argmax())): "first layer only",
-                (layers - 1, int(scores[-1].argmax())): "last layer"}
+    tempting = {divmod(int(scores.argmin()), heads): "lowest score", (0, int(scores[0].argmax())): "first layer only",
+                (layers - 1, int(scores[-1].argmax())): "last layer", best[::-1]: "head before layer",
+                (best[0] + 1, best[1] + 1): "counted from 1"}
     if got != best:
         if got in tempting:
             raise known("find_head", tempting[got])
@@ -805,11 +806,13 @@ def _(find_head):
 def shuffled(layers: int, heads: int, seq: int) -> Tensor:
     """Attention (layers, heads, seq, seq) whose best head under ``A[:, 2, 1]`` lies in a fresh place.
 
-    It lies neither in the first nor in the last layer, and layer and head have different numbers.
+    The place is such that the mistakes above cannot be taken for one another: ``layers`` of at least 5, ``heads`` of 3.
     """
-    places = [(layer, head) for layer, head in itertools.product(range(1, layers - 1), range(heads)) if layer != head]
+    places = [(layer, head) for layer, head in itertools.product(range(1, layers - 2), range(1, heads))
+              if head not in (layer, layers - 1)]
     attention = torch.rand(layers, heads, seq, seq).softmax(-1)
     layer, head = places[int(torch.randint(len(places), ()))]
-    attention[layer, head, 2] = 0
-    attention[layer, head, 2, 1] = 1
+    key_1 = torch.eye(seq)[1]
+    attention[layer, head, 2] = key_1                   # the best head
+    attention[0, head, 2] = (1 - key_1) / (seq - 1)     # the worst one
     return attention
