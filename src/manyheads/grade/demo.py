@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,33 +48,30 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
     for lesson in demo.lessons:
         demo.nbgrader.release(lesson)
     students = [student.name for student in sample.STUDENTS]
+    handed_in = [(lesson, student.name) for place, lesson in enumerate(demo.lessons) for student in sample.STUDENTS
+                 if sample.hands_in(student, place)]
     with Progress(TextColumn("{task.description:<40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                   console=console) as progress:
-        bar = progress.add_task("handing in", total=len(students) * len(demo.lessons))
-        for lesson in demo.lessons:
-            for student in students:
-                demo.nbgrader.hand_in(lesson, student, sample.hand_in(course, lesson, student))
-                progress.advance(bar)
-        progress.update(bar, description="handed in")
-        why_not = _each(demo, students, progress, "grading", demo.nbgrader.autograde)
+        def hand_in(lesson: str, student: str) -> None:
+            demo.nbgrader.hand_in(lesson, student, sample.hand_in(course, lesson, student))
+
+        _each(demo, handed_in, progress, "handing in", hand_in)
+        why_not = _each(demo, handed_in, progress, "grading", demo.nbgrader.autograde)
         for lesson in demo.lessons:
             demo.class_[lesson] = [table.read(demo.nbgrader, lesson, student, why_not.get((lesson, student), ""))
                                    for student in students]
-        graded = {(submission.lesson, submission.student) for class_ in demo.class_.values() for submission in class_
-                  if submission.status == table.GRADED}
-        _each(demo, students, progress, "writing feedback",
-              lambda lesson, student: demo.feedback.append(demo.nbgrader.feedback(lesson, student)), graded)
+        graded = [(submission.lesson, submission.student) for class_ in demo.class_.values() for submission in class_
+                  if submission.status == table.GRADED]
+        _each(demo, graded, progress, "writing feedback",
+              lambda lesson, student: demo.feedback.append(demo.nbgrader.feedback(lesson, student)))
     demo.nbgrader.export(demo.csv)
     demo.seconds = time.monotonic() - started
     return demo
 
 
-def _each(demo: Demo, students: list[str], progress: Progress, what: str, step,
-          only: set[tuple[str, str]] | None = None) -> dict[tuple[str, str], str]:
-    """Do ``step(lesson, student)`` for the class, going on after a failure; return the reasons of failures."""
+def _each(demo: Demo, pairs: list[tuple[str, str]], progress: Progress, what: str, step) -> dict[tuple[str, str], str]:
+    """Do ``step(lesson, student)`` for all pairs, going on after a failure; return the reasons of failures."""
     why_not = {}
-    pairs = [(lesson, student) for lesson in demo.lessons for student in students
-             if only is None or (lesson, student) in only]
     bar = progress.add_task(what, total=len(pairs))
     for lesson, student in pairs:
         progress.update(bar, description=f"{what}: {lesson} {student}"[:40])
@@ -94,26 +92,28 @@ def show(demo: Demo, console: Console) -> None:
     for student in sample.STUDENTS:
         console.print(f"  {student.name}: {student.about}")
     console.print()
+    asked = {lesson: table.questions(demo.nbgrader, lesson) for lesson in demo.lessons}
     for lesson in demo.lessons:
-        asked = table.questions(demo.nbgrader, lesson)
-        console.print(table.grades(lesson, asked, demo.class_[lesson]))
+        console.print(table.grades(lesson, asked[lesson], demo.class_[lesson]))
         for submission in demo.class_[lesson]:
             for sentence in submission.repaired:
                 console.print(f"Repaired, {submission.student}: {sentence}", highlight=False, markup=False)
         console.print()
     for lesson in demo.lessons:
-        asked = table.questions(demo.nbgrader, lesson)
-        console.print(table.mistakes(lesson, asked, demo.class_[lesson]))
+        console.print(table.mistakes(lesson, asked[lesson], demo.class_[lesson]))
         console.print()
+    console.print(table.overview(asked, demo.class_))
     root = demo.nbgrader.course.root
-    count = sum(len(class_) for class_ in demo.class_.values())
-    console.print(f"\n{count} submissions graded by nbgrader in {demo.seconds:.0f} s. "
-                  "A question mark stands for a written answer: "
-                  "its points are open until somebody marks it by hand, in Formgrader.")
-    console.print("Where to look:")
+    counts = Counter(submission.status for class_ in demo.class_.values() for submission in class_)
+    console.print(f"\n{counts[table.GRADED]} submissions were graded by nbgrader in {demo.seconds:.0f} s. "
+                  f"{counts[table.MISSING]} are missing, which is not 0: nobody handed them in. "
+                  "Each lesson also has a written answer, shown as ? above: "
+                  "its points are open until somebody marks it by hand, in Formgrader.\n")
+    console.print("Where to look (what each student got wrong stands above, lesson by lesson):")
     page = demo.nbgrader.place("feedback", demo.lessons[-1], "known-mistakes").with_suffix(".html")
     programs = Path(sys.executable).parent
     for label, where in (("feedback, for a browser", page), ("graded notebooks", root / "autograded"),
-                         ("grades as CSV", demo.csv), ("the gradebook", root / "gradebook.db"),
+                         ("grades, nbgrader's CSV", demo.csv), ("the gradebook", root / "gradebook.db"),
                          ("Formgrader", f"cd {root} && {programs / 'jupyter'} lab")):
         console.print(f"  {label + ':':<25}{where}", soft_wrap=True, highlight=False)
+    console.print("(The CSV has a 0 where a submission is missing: nbgrader writes it so.)")

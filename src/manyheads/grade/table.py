@@ -127,26 +127,53 @@ def _mark(question: Question, points: dict[str, float | None], said: dict[str, f
 
 def grades(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
     """Students x questions. Questions are numbered in the heading, so that the table fits a narrow screen."""
-    names = ", ".join(f"{number} {question.name}" for number, question in enumerate(asked, 1))
+    names = ", ".join(f"{number}={question.name}" for number, question in enumerate(asked, 1))  # no break inside
     table = Table(title=f"{lesson}: points\n{names}", title_justify="left", title_style="", header_style="bold")
     table.add_column("student", no_wrap=True)
     for number, question in enumerate(asked, 1):
         table.add_column(f"{number}\n/{question.points:g}", justify="right", no_wrap=True)
-    automatic = sum(question.points for question in asked if not question.by_hand)
+    automatic = automatic_points(asked)
     by_hand = sum(question.points for question in asked if question.by_hand)
     table.add_column(f"checked\n/{automatic:g}", justify="right", no_wrap=True)
     table.add_column("status")
     for submission in class_:
         if submission.status != GRADED:
-            why = f": {submission.why}" if submission.why else ""
-            table.add_row(submission.student, *["–"] * (len(asked) + 1), Text(submission.status + why, style="red"))
+            table.add_row(submission.student, *["–"] * (len(asked) + 1), _not_graded(submission, submission.why))
             continue
         cells = [_points(submission.marks[question.name], question) for question in asked]
-        checked = sum(submission.marks[question.name].got or 0 for question in asked if not question.by_hand)
+        checked = _checked(submission, asked)
         waiting = any(mark.status == BY_HAND for mark in submission.marks.values())
         table.add_row(submission.student, *cells, f"{checked:g}",
                       f"graded, {by_hand:g} open" if waiting else "graded")
     return table
+
+
+def overview(asked: dict[str, list[Question]], class_: dict[str, list[Submission]]) -> Table:
+    """Students x lessons: the points that were given automatically, and what was not handed in or not graded."""
+    table = Table(title="The class: points checked automatically", title_justify="left", title_style="",
+                  header_style="bold")
+    table.add_column("student", no_wrap=True)
+    for lesson, questions_ in asked.items():
+        table.add_column(f"{lesson.split('_')[0]}\n/{automatic_points(questions_):g}", justify="right", no_wrap=True)
+    for row in zip(*(class_[lesson] for lesson in asked), strict=True):
+        cells = [Text(f"{_checked(submission, asked[submission.lesson]):g}") if submission.status == GRADED
+                 else _not_graded(submission) for submission in row]
+        table.add_row(row[0].student, *cells)
+    return table
+
+
+def automatic_points(asked: list[Question]) -> float:
+    """The points of a lesson that need nobody to mark by hand."""
+    return sum(question.points for question in asked if not question.by_hand)
+
+
+def _checked(submission: Submission, asked: list[Question]) -> float:
+    return sum(submission.marks[question.name].got or 0 for question in asked if not question.by_hand)
+
+
+def _not_graded(submission: Submission, why: str = "") -> Text:
+    """Missing or not graded, which is not 0."""
+    return Text(submission.status + (f": {why}" if why else ""), style="dim" if submission.status == MISSING else "red")
 
 
 def _points(mark: Mark, question: Question) -> Text:
@@ -159,11 +186,11 @@ def _points(mark: Mark, question: Question) -> Text:
 
 
 def mistakes(lesson: str, asked: list[Question], class_: list[Submission]) -> Table:
-    """What each student got wrong: the name of the mistake where the catalogue knows it, and what the student reads."""
+    """What each student got wrong: what the student reads, under the name of the mistake if the catalogue knows it."""
     table = Table(title=f"{lesson}: what was not right", title_justify="left", title_style="", header_style="bold",
                   show_lines=True)
     table.add_column("student\nquestion, points")
-    table.add_column("known mistake\nwhat the student is told")
+    table.add_column("what the student is told")
     for submission in class_:
         wrong = [(question, submission.marks[question.name]) for question in asked
                  if question.name in submission.marks
@@ -178,7 +205,7 @@ def mistakes(lesson: str, asked: list[Question], class_: list[Submission]) -> Ta
                 continue
             told = Text()
             if mark.mistakes:
-                told.append(", ".join(mark.mistakes) + "\n", style="bold")
+                told.append(f"known mistake: {', '.join(mark.mistakes)}\n", style="bold")
             told.append("\n".join(mark.messages) or mark.status)
             got = "–" if mark.got is None else f"{mark.got:g}"
             table.add_row(Text(f"{submission.student}\n{question.name}, {got}/{question.points:g}"), told)
