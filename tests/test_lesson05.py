@@ -5,7 +5,6 @@ import io
 import math
 import re
 
-import nbgrader_class
 import pytest
 import test_banks as banks
 import torch
@@ -14,8 +13,6 @@ from torch import nn
 from manyheads import check, learn
 from manyheads.check import exercises, lesson05
 from manyheads.check.errors import NotRight
-from manyheads.course.build import build_into
-from manyheads.course.gradebook import sync
 from manyheads.course.lesson import python_of
 from manyheads.learn.content import lesson_texts
 
@@ -232,7 +229,7 @@ def test_every_exercise_has_hints_and_symptoms():
         assert entry.points == sum(cell.metadata.nbgrader.points for cell in banks.cells_of("05", name)), name
 
 
-# ------------------------------------------------------------------ what students read, and what nbgrader gives
+# ------------------------------------------------------------------ what students read
 
 
 def test_feedback_tells_no_answer():
@@ -248,33 +245,6 @@ def test_the_written_cell_holds_nothing_but_the_answer():
     (written,) = [cell for cell in banks.notebook("05").cells
                   if cell.metadata.get("nbgrader", {}).get("grade_id") == "written"]
     assert "Marking scheme" in written.source and not re.search(r"^#", written.source, re.M)
-
-
-@pytest.mark.slow
-def test_nbgrader_gives_the_points_that_the_banks_give(tmp_path):
-    """One right answer in another style and one wrong answer of each exercise, by nbgrader's autograde."""
-    course = build_into(tmp_path / "course", [LESSON])
-    sync(course)
-    room = nbgrader_class.Class(course)
-    tested = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader.points for cell in banks.code_cells("05", "test")}
-
-    def graded(student, chosen):
-        notebook = nbgrader_class.solved(course, LESSON)
-        for path in chosen:
-            _, exercise, _ = banks.of_bank(path)
-            (cell,) = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == exercise]
-            cell.source = path.read_text(encoding="utf-8")
-        room.hand_in(student, LESSON, notebook)
-        return {name: score for name, score in room.autograde(student, LESSON).items() if name in tested}
-
-    wrong = [banks.HERE / "mistakes" / f"05_{name}.py" for name in (
-        "MultiHeadAttention__view_only_both", "to_torch_mha__batch_first_missing", "to_torch_mask__not_flipped",
-        "find_the_bug__mask_ignored", "shape_and_choice__exchanged")]
-    right = [banks.HERE / "correct" / f"05_{name}.py" for name in (
-        "MultiHeadAttention__bmm", "to_torch_mha__rows", "to_torch_mask__where", "find_the_bug__built",
-        "shape_and_choice__computed")]
-    assert graded("style", right) == tested
-    assert sum(graded("wrong", wrong).values()) == sum(banks.verdict(path).points for path in wrong)
 
 
 # ------------------------------------------------------------------ probes and training
