@@ -1,7 +1,9 @@
 """The split picture and its explorer: numbers, boundaries and offers, for every pair of counts."""
 
 import base64
+import html
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -11,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from manyheads import learn
-from manyheads.learn import content, explorers
-from manyheads.learn.explorers import nearest_head_counts, split_sentence, split_svg
+from manyheads.learn import explorers
 from manyheads.learn.palette import head_colour
 from manyheads.learn.pictures import svg_image
+from manyheads.learn.split import nearest_head_counts, split_sentence, split_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 counts = given(d_model=st.integers(1, 200), num_heads=st.integers(1, 200))
@@ -103,16 +105,6 @@ def test_a_static_picture_is_an_image_with_its_words():
     assert base64.b64decode(image.get("src").split(",")[1]).decode() == split_svg(6, 2)
 
 
-@pytest.fixture
-def displayed(monkeypatch):
-    """Collects what is handed to IPython's display."""
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
-    things = []
-    for module in (content, explorers):
-        monkeypatch.setattr(module, "display", lambda thing, raw=False: things.append(thing))
-    return things
-
-
 def test_the_split_picture_stays_in_the_saved_output(displayed):
     assert learn.split_picture(6, 2) is None
     [output] = displayed
@@ -126,7 +118,7 @@ def test_the_explorer_follows_its_sliders_and_leaves_a_static_twin(displayed):
     assert "Static picture (d_model = 16, num_heads = 4)" in twin["text/plain"]
     assert svg_image(split_svg(16, 4), split_sentence(16, 4), width=720) in twin["text/html"]
 
-    d_model, num_heads, picture = explorer.children
+    d_model, num_heads, picture, _ = explorer.children
     for move in range(2, 17):
         num_heads.value = move
     d_model.value = 48
@@ -135,15 +127,44 @@ def test_the_explorer_follows_its_sliders_and_leaves_a_static_twin(displayed):
     assert "The nearest head counts that divide 50: 10 and 25." in picture.value
 
 
-def test_grading_pays_for_none_of_it(displayed, monkeypatch):
+EXPLORERS = [name for name in learn.__all__ if name.endswith("_explorer")]
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_explorer_is_a_live_picture_and_a_static_twin_with_words(displayed, name):
+    assert getattr(learn, name)() is None
+    explorer, twin = displayed
+    live = ET.fromstring(explorer.children[-2].value.split("<p>")[0])
+    assert live.get("role") == "img" and live.find(f"{SVG}title").text
+    image = re.search(r'base64,([\w+/=]+)" alt="([^"]+)"', twin["text/html"])
+    still = ET.fromstring(base64.b64decode(image[1]).decode())
+    assert list(still.itertext()) == list(live.itertext()), "the twin shows the start of the live picture"
+    assert html.unescape(image[2]) in twin["text/plain"]
+    assert "<script" not in twin["text/html"] and "onload" not in twin["text/html"]
+    for control in explorer.children[:-2]:
+        if "value" in control.keys and type(control).__name__ != "HTML":
+            assert control.description, "every control has a visible label"
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_grading_pays_for_none_of_it(displayed, monkeypatch, name):
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
-    assert learn.split_explorer() is None
-    assert learn.split_picture(16, 5) is None
+    assert getattr(learn, name)() is None
     assert not displayed
 
 
 def test_grading_does_not_even_load_the_widgets():
-    code = "import sys; from manyheads import learn; learn.split_explorer(); learn.mentor('x'); "
+    code = f"import sys; from manyheads import learn; [getattr(learn, name)() for name in {EXPLORERS}]; learn.mentor('x'); "
     code += "sys.exit('ipywidgets' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"NBGRADER_EXECUTION": "autograde"})
     assert done.returncode == 0
+
+
+def test_a_list_keeps_its_choice_when_it_can(displayed):
+    from ipywidgets import Dropdown
+
+    chooser = Dropdown(options=[("none", None), ("1 the", 0), ("2 cat", 1)], value=1)
+    explorers.offer(chooser, [("none", None), ("1 a", 0), ("2 dog", 1)])
+    assert (chooser.value, chooser.label) == (1, "2 dog")
+    explorers.offer(chooser, [("none", None), ("1 a", 0)])
+    assert chooser.value is None

@@ -10,17 +10,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from manyheads import learn
-from manyheads.learn import content, patterns
+from manyheads.learn import drawing, patterns
 from manyheads.learn.palette import head_colour
 from manyheads.learn.patterns import patterns_sentence, patterns_svg, random_maps
 
 SVG = "{http://www.w3.org/2000/svg}"
 SENTENCE = "the cat saw the dog"
-words = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=15), max_size=15)
+words = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=15), max_size=19)
 
 
 def heads_of(svg: str) -> list[ET.Element]:
     return [group for group in ET.fromstring(svg).iter(f"{SVG}g") if "data-head" in group.attrib]
+
+
+def cells_of(group: ET.Element) -> list[ET.Element]:
+    return [rect for rect in group.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
 
 
 @settings(max_examples=30, deadline=None)
@@ -34,21 +38,31 @@ def test_every_sentence_gives_one_whole_picture(words, d_k, num_heads):
     maps = heads_of(patterns_svg(sentence, d_model, num_heads))
     assert len(maps) == (num_heads if drawn else 0)
     for one in maps:
-        assert len([rect for rect in one if "data-weight" in rect.attrib]) == drawn * drawn
+        assert len(cells_of(one)) == drawn * drawn
 
 
 def test_the_picture_shows_the_weights_in_their_places_and_colours():
-    maps = random_maps(SENTENCE, 12, 3)
+    maps, typed = random_maps(SENTENCE, 12, 3), SENTENCE.split()
     for number, (group, weights) in enumerate(zip(heads_of(patterns_svg(SENTENCE, 12, 3)), maps, strict=True), start=1):
-        cells = [rect for rect in group.iter(f"{SVG}rect") if "data-weight" in rect.attrib]
-        left, top = (min(float(cell.get(side)) for cell in cells) for side in "xy")
-        for cell in cells:
-            step = float(cell.get("width"))
-            key, query = (round((float(cell.get(side)) - start) / step) for side, start in (("x", left), ("y", top)))
-            assert float(cell.get("data-weight")) == pytest.approx(weights[query, key], abs=0.0051)
-            assert cell.get("fill") == patterns.weight_colour(weights[query, key])
+        for cell in cells_of(group):
+            key, query = int(cell.get("x")), int(cell.get("y"))
+            assert cell.find(f"{SVG}title").text == f"{typed[query]} → {typed[key]} {weights[query, key]:.2f}"
+            assert cell.get("fill") == drawing.weight_colour(weights[query, key])
         assert group.get("data-head") == str(number)
         assert head_colour(number - 1) in ET.tostring(group).decode()
+
+
+def test_one_head_is_enlarged_and_one_word_is_marked():
+    [alone] = heads_of(patterns_svg(SENTENCE, 12, 3, head=1, word=2))
+    weights = random_maps(SENTENCE, 12, 3)[1]
+    assert [cell.find(f"{SVG}title").text[-4:] for cell in cells_of(alone)] == [f"{w:.2f}" for w in weights.flatten()]
+    assert {rect.get("data-row") for rect in alone.iter(f"{SVG}rect") if rect.get("data-row")} == {"2"}
+    assert f"saw looks at {SENTENCE.split()[weights[2].argmax()]} {weights[2].max():.2f}, " in patterns_sentence(SENTENCE, 12, 3, 0, 1, 2)
+
+
+def test_another_seed_gives_other_maps():
+    assert np.array_equal(random_maps(SENTENCE, 12, 3, 5), random_maps(SENTENCE, 12, 3, 5))
+    assert not np.allclose(random_maps(SENTENCE, 12, 3, 5), random_maps(SENTENCE, 12, 3, 6))
 
 
 def test_random_maps_are_attention_without_positions():
@@ -82,35 +96,31 @@ def test_what_cannot_be_drawn_is_explained():
     assert "cannot be shared equally by num_heads = 5" in patterns_sentence(SENTENCE, 12, 5)
     assert not heads_of(patterns_svg(SENTENCE, 12, 5))
     assert "Type a sentence" in patterns_sentence("  ", 12, 3)
-    assert "Only the first 12 of 14 words are drawn." in patterns_sentence(" ".join("abcdefghijklmn"), 12, 3)
+    assert "Only the first 16 of 18 words are drawn." in patterns_sentence(" ".join("abcdefghijklmnopqr"), 12, 3)
     with pytest.raises(ValueError, match="whole numbers of at least 1"):
         patterns_svg(SENTENCE, 12, 0)
-
-
-@pytest.fixture
-def displayed(monkeypatch):
-    """Collects what is handed to IPython's display."""
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
-    things = []
-    monkeypatch.setattr("IPython.display.display", lambda thing, raw=False: things.append(thing))
-    monkeypatch.setattr(content, "display", lambda thing, raw=False: things.append(thing))
-    return things
 
 
 def test_the_explorer_follows_its_controls_and_leaves_a_static_twin(displayed):
     assert learn.patterns_explorer() is None
     explorer, twin = displayed
-    assert "Static picture (d_model = 16, num_heads = 4)" in twin["text/plain"]
+    assert "Static picture (d_model = 16, num_heads = 4, seed = 0)" in twin["text/plain"]
     image = re.search(r"base64,([\w+/=]+)", twin["text/html"])[1]
     assert base64.b64decode(image).decode() == patterns_svg(patterns.SENTENCE, 16, 4)
 
-    sentence, d_model, num_heads, picture = explorer.children
+    sentence, d_model, num_heads, seed, head, word, picture, _ = explorer.children
     num_heads.value = 8
     sentence.value = SENTENCE
     d_model.value = 32
     assert patterns_svg(SENTENCE, 32, 8) in picture.value, "the last change wins"
     sentence.value = "<script>alert(1)</script>"
     assert "<script" not in picture.value
+    sentence.value = SENTENCE
+    seed.value, head.value, word.value = 3, 7, 1
+    assert patterns_svg(SENTENCE, 32, 8, 3, 7, 1) in picture.value
+    num_heads.value = 4
+    assert head.value is None, "head 8 is not there any more"
+    assert patterns_svg(SENTENCE, 32, 4, 3, None, 1) in picture.value
     num_heads.value = 5
     assert "The nearest head counts that divide 32: 4 and 8." in picture.value
 
@@ -123,6 +133,5 @@ def test_the_static_picture_stays_in_the_saved_output(displayed):
 
 def test_grading_pays_for_none_of_it(displayed, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
-    assert learn.patterns_explorer() is None
     assert learn.patterns_picture() is None
     assert not displayed

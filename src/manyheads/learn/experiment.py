@@ -16,7 +16,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -245,6 +245,15 @@ def train_heads(num_heads: int, seed: int = 1, steps: int = STEPS) -> Trained:
         trained = _train(num_heads, seed, steps, bar.step)
         bar.done = str(trained)
     return trained
+
+
+class Stopped(Exception):
+    """Raised by ``each_step`` to end a training early."""
+
+
+def train_in_background(num_heads: int, seed: int, each_step: Callable[[int], None]) -> Trained:
+    """As ``train_heads``, for a thread of an explorer: no progress bar of its own, ``each_step(step)`` may raise Stopped."""
+    return _train(num_heads, seed, STEPS, each_step)
 
 
 def stored_sweep() -> list[Trained]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from .explorers import explore
 from .mode import demonstration
 from .palette import head_colour, ink_on
 from .pictures import show_svg
@@ -17,8 +18,19 @@ def mixing_picture() -> None:
 
     Paper, section 3.2.2: Concat(head_1, head_2) W^O, read as head_1 W_1^O + head_2 W_2^O.
     """
-    found, shares = _delivered()
-    show_svg(_mixing_svg(found, shares), _mixing_words(found, shares))
+    show_svg(mixing_svg(), mixing_words())
+
+
+@demonstration
+def mixing_explorer() -> None:
+    """Show ``mixing_picture`` with a switch for each head: what the output loses when a head is cut (ablation).
+
+    The saved notebook keeps a static picture with head 2 cut.
+    """
+    import ipywidgets as widgets
+
+    switches = [widgets.Checkbox(head == 0, description=f"head {head + 1} (index {head})") for head in range(2)]
+    explore(switches, lambda *on: (mixing_svg(on), mixing_words(on)), min_height="420px")
 
 
 @demonstration
@@ -58,44 +70,66 @@ def _delivered() -> tuple[list[list[float]], list[list[float]]]:
     return found, shares
 
 
-def _mixing_words(found: list[list[float]], shares: list[list[float]]) -> str:
+def mixing_words(on: Sequence[bool] = (True, True)) -> str:
+    """The picture in words; ``on`` has one switch for each head."""
+    found, shares = _delivered()
     lines = [f"The row {_WORD} of the concatenation times W_O, head by head."]
     for head, (numbers, share) in enumerate(zip(found, shares, strict=True)):
         rows = f"rows {3 * head} to {3 * head + 2} of W_O"
-        lines.append(f"head {head + 1} (index {head}): {_list(numbers)} times {rows} gives {_list(share)}")
-    lines.append(f"output, the sum: {_list([sum(column) for column in zip(*shares, strict=True)])}")
+        cut = "" if on[head] else ": cut, so nothing of it reaches the output"
+        lines.append(f"head {head + 1} (index {head}): {_list(numbers)} times {rows} gives {_list(share)}{cut}")
+    lines.append(f"output, the sum: {_list(_total(shares, on))}")
+    for head, share in enumerate(shares):
+        if not on[head]:
+            changed = [str(feature) for feature, number in enumerate(share) if number]
+            lines.append(
+                f"lost with head {head + 1}: {_list(share)}. Features {', '.join(changed)} change; no other head brings it back."
+            )
     return "\n".join(lines)
 
 
-def _mixing_svg(found: list[list[float]], shares: list[list[float]]) -> str:
+def _total(shares: list[list[float]], on: Sequence[bool]) -> list[float]:
+    return [sum(number for number, kept in zip(column, on, strict=True) if kept) for column in zip(*shares, strict=True)]
+
+
+def mixing_svg(on: Sequence[bool] = (True, True)) -> str:
+    """Each head's piece of the concatenation times its rows of W_O, and the sum of the heads that are switched on."""
     from .toy import running_example
 
+    found, shares = _delivered()
     rows = running_example().W_O.tolist()
     cell, high = 42, 26
     width, height = 886, 312
     left, middle, right = _MARGIN, _MARGIN + 3 * cell + 62, _MARGIN + 9 * cell + 130
     parts = [
-        _text(left, 24, "what a head found", bold=True),
+        _text(left, 24, "its piece of the concat", bold=True),
         _text(middle, 24, "W_O (6, 6), cut into blocks of rows", bold=True),
         _text(right, 24, f"its part of the output for {_WORD}", bold=True),
     ]
     for head, (numbers, share) in enumerate(zip(found, shares, strict=True)):
         top, colour = 40 + head * 106, head_colour(head)
         centre = top + high * 1.5 - high / 2
-        parts.append(_text(left, centre - 8, f"head {head + 1} (index {head})"))
+        parts.append(f'<g data-head="{head + 1}" data-on="{int(on[head])}">')
+        parts.append(_text(left, centre - 8, f"head {head + 1} (index {head})" + ("" if on[head] else ": cut")))
         parts += _cells(left, centre, [numbers], cell, high, colour)
         parts.append(_text(left + 3 * cell + 24, centre + 18, "×", big=True))
         parts += _cells(middle, top, rows[3 * head:3 * head + 3], cell, high, colour, faint_zero=True)
         parts.append(_text(middle + 6 * cell + 22, centre + 18, "=", big=True))
-        parts += _cells(right, centre, [share], cell, high, colour)
+        parts += _cells(right, centre, [share], cell, high, colour if on[head] else _PALE)
+        if not on[head]:  # the frame and the word say it, not the colour alone
+            parts.append(f'<rect x="{right - 3}" y="{centre - 3}" width="{6 * cell + 6}" height="{high + 6}" fill="none"'
+                         f' stroke="{_INK}" stroke-width="1.5" stroke-dasharray="6 4"/>')
+            parts.append(_text(right, centre + high + 20, "lost: not in the sum below"))
+        parts.append("</g>")
     bottom = 40 + 2 * 106 + 14
+    said = "output: the parts added up" if all(on) else "output: what is left, added up"
     parts += [
         f'<path d="M{right - 20} {bottom - 12}H{right + 6 * cell}" stroke="{_INK}" stroke-width="2"/>',
         _text(right - 22, bottom - 20, "+", big=True),
-        _text(right - 216, bottom + 18, "output: the parts added up"),
-        *_cells(right, bottom, [[sum(column) for column in zip(*shares, strict=True)]], cell, high, "#333333"),
+        _text(right - 216, bottom + 18, said),
+        *_cells(right, bottom, [_total(shares, on)], cell, high, "#333333"),
     ]
-    return _svg(width, height, _mixing_words(found, shares), parts)
+    return _svg(width, height, mixing_words(on), parts)
 
 
 # --- orientation ------------------------------------------------------------------------------------------------

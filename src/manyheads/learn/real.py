@@ -4,6 +4,7 @@ benchmarks/real_heads.py makes both files in data/ from the model's weights.
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,27 @@ def pattern_scores() -> "dict[str, Tensor]":
     return {pattern: torch.tensor(scores) for pattern, scores in _report()["patterns"].items()}
 
 
+def head_scores(layer: int, head: int) -> tuple[str, str]:
+    """The name of a head, counted from 1, and its scores in a sentence; without a name, its largest simple score."""
+    report, named = _report(), f"L{layer}H{head}"
+    names, scores = [], []
+    for place in (one for one in report["places"] if one["head"] == named):
+        names.append(place["says"])
+        scores.append(f"Mean weight {place['mean_weight']:.2f} (even weights {report['uniform_weight']:.2f})")
+    if report["broad"]["head"] == named:
+        names.append(report["broad"]["says"])
+        scores.append(f"Entropy {report['broad']['entropy']:.2f} of the maximum")
+    for one in (one for one in report["relations"] if one["head"] == named):
+        names.append(one["says"])
+        scores.append(f"Hits {one['hit']:.2f} (n = {one['asked']}; best fixed distance {one['best_offset']:.2f})")
+    if not names:
+        simple = {kind: of[layer - 1][head - 1] for kind, of in report["patterns"].items() if kind != "spread"}
+        best = max(simple, key=simple.get)
+        names, scores = ["no name"], [f"Its largest simple score: {best} {simple[best]:.2f}"]
+    return " · ".join(names), f"{'; '.join(scores)}, on {report['sentences']} sentences."
+
+
+@cache
 def _report() -> dict:
     return json.loads(STORE.read_text(encoding="utf-8"))
 
