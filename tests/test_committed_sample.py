@@ -30,6 +30,7 @@ def test_it_shows_right_and_wrong_answers_and_no_hidden_tests(lesson):
 
 @pytest.mark.slow
 def test_a_second_refresh_writes_the_same_and_a_change_makes_it_stale(tmp_path):
+    """Of the last lesson, whose demonstrations draw random numbers and measure time."""
     lesson = COURSE.lessons()[-1]
     course = Course(tmp_path)
     (tmp_path / "lessons").mkdir()

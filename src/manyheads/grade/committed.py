@@ -24,7 +24,8 @@ def refresh_sample(course: Course, lessons: list[str] | None = None) -> list[Pat
     """Grade the sample of each lesson anew where it is stale, and return the notebooks written.
 
     Grading happens in a scratch folder; the class gradebook is not touched. What is kept is what the student would
-    see (no hidden tests, one message a test cell), so that it is the same on every machine. Raises Failed.
+    see of the grading (no hidden tests, one message a test cell). Demonstrations and experiments lose their outputs,
+    which are incomplete while grading and may be random, so that the sample is the same on every machine. Raises Failed.
     """
     written = []
     for stale in stale_sample(course, lessons):
@@ -66,6 +67,8 @@ def _graded(course: Course, lesson: str, scratch: Course) -> nbformat.NotebookNo
         if cell.id in points:
             got, most = points[cell.id]
             cell.outputs[0].text = f"{got:g} of {most:g} points. {cell.outputs[0].text}"
+        elif cell.cell_type == "code" and "nbgrader" not in cell.metadata and cell.metadata.manyheads.role != "check":
+            cell.outputs = []
     tidy(nb)
     nb.metadata["manyheads"] = {**nb.metadata.get("manyheads", {}), "sample": _hash(course, lesson)}
     return nb
