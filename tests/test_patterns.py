@@ -23,8 +23,21 @@ def heads_of(svg: str) -> list[ET.Element]:
     return [group for group in ET.fromstring(svg).iter(f"{SVG}g") if "data-head" in group.attrib]
 
 
-def cells_of(group: ET.Element) -> list[ET.Element]:
-    return [rect for rect in group.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+def cells_of(group: ET.Element) -> dict[tuple[int, int], str]:
+    """The colour of each drawn cell (query, key)."""
+    cells = [
+        ((int(query), int(key)), path.get("fill"))
+        for path in group.iter(f"{SVG}path")
+        for key, query in re.findall(r"M(\d+) (\d+)h1v1h-1z", path.get("d"))
+    ]
+    assert len(cells) == len(dict(cells)), "no cell is drawn twice"
+    return dict(cells)
+
+
+def told(group: ET.Element) -> tuple[list[str], list[int]]:
+    """Words and weights, in percent, that pointing at the map shows."""
+    [cells] = [one for one in group.iter() if "data-percent" in one.attrib]
+    return cells.get("data-words").split(" "), list(map(int, cells.get("data-percent").split()))
 
 
 @settings(max_examples=30, deadline=None)
@@ -44,10 +57,10 @@ def test_every_sentence_gives_one_whole_picture(words, d_k, num_heads):
 def test_the_picture_shows_the_weights_in_their_places_and_colours():
     maps, typed = random_maps(SENTENCE, 12, 3), SENTENCE.split()
     for number, (group, weights) in enumerate(zip(heads_of(patterns_svg(SENTENCE, 12, 3)), maps, strict=True), start=1):
-        for cell in cells_of(group):
-            key, query = int(cell.get("x")), int(cell.get("y"))
-            assert cell.find(f"{SVG}title").text == f"{typed[query]} → {typed[key]} {weights[query, key]:.2f}"
-            assert cell.get("fill") == drawing.weight_colour(weights[query, key])
+        percent = np.rint(100 * weights)
+        expected = {place: drawing.weight_colour(share / 100) for place, share in np.ndenumerate(percent)}
+        assert cells_of(group) == expected
+        assert told(group) == (typed, percent.flatten().tolist())
         assert group.get("data-head") == str(number)
         assert head_colour(number - 1) in ET.tostring(group).decode()
 
@@ -55,7 +68,8 @@ def test_the_picture_shows_the_weights_in_their_places_and_colours():
 def test_one_head_is_enlarged_and_one_word_is_marked():
     [alone] = heads_of(patterns_svg(SENTENCE, 12, 3, head=1, word=2))
     weights = random_maps(SENTENCE, 12, 3)[1]
-    assert [cell.find(f"{SVG}title").text[-4:] for cell in cells_of(alone)] == [f"{w:.2f}" for w in weights.flatten()]
+    assert told(alone)[1] == np.rint(100 * weights).flatten().tolist()
+    assert [f"{w:.2f}" for w in weights.flatten()] == [text.text for text in alone.iter(f"{SVG}text") if text.text[:2] == "0."]
     assert {rect.get("data-row") for rect in alone.iter(f"{SVG}rect") if rect.get("data-row")} == {"2"}
     assert f"saw looks at {SENTENCE.split()[weights[2].argmax()]} {weights[2].max():.2f}, " in patterns_sentence(SENTENCE, 12, 3, 0, 1, 2)
 

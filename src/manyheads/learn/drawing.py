@@ -62,8 +62,8 @@ def weight_maps(
 ) -> tuple[list[str], float]:
     """A grid of maps (num_heads, seq, seq) on one scale, and the y where it ends.
 
-    ``heads``: the index of each map's head. Rows are the words that look, columns the words looked at; pointing at a cell
-    shows both words and the weight. ``row``: a word whose row is marked. Maps and words can be clicked: see explorers.
+    ``heads``: the index of each map's head. Rows are the words that look, columns the words looked at. ``row``: a word whose
+    row is marked. data-words, data-percent and data-pick are for the mouse: see explorers.
     """
     names = [word if len(word) <= _MOST_LETTERS else word[: _MOST_LETTERS - 1] + "…" for word in words]
     seq, label = len(words), 6.5 * max(map(len, names)) + 8
@@ -75,10 +75,11 @@ def weight_maps(
         down, across = divmod(place, columns)
         left, high = MARGIN + label + across * (side + _GAP), first_row + down * row_height
         parts.append(f'<g data-head="{head + 1}">{badge(left, high - 20, head)}')
-        # One unit is one cell: short numbers, so that 16 heads of 16 words stay small enough for a slider.
+        percent = np.rint(100 * weights).astype(int)
         parts.append(
-            f'<g transform="translate({left:.1f} {high:.1f}) scale({cell:.3f})" shape-rendering="crispEdges"'
-            f' data-pick="head={head + 1}">{_cells(words, weights)}</g>'
+            f'<g transform="translate({left:.1f} {high:.1f}) scale({cell:.3f})" shape-rendering="crispEdges" '
+            f'data-pick="head={head + 1}" data-words="{escaped(" ".join(names))}" '
+            f'data-percent="{" ".join(map(str, percent.flatten().tolist()))}">{_cells(percent)}</g>'
         )
         colour = head_colour(head)
         parts.append(
@@ -108,14 +109,13 @@ def weight_maps(
     return parts, first_row + -(-len(maps) // columns) * row_height - 26 + label
 
 
-def _cells(words: Sequence[str], weights: np.ndarray) -> str:
-    names = [escaped(word) for word in words]
-    return "".join(
-        f'<rect x="{key}" y="{query}" width="1" height="1" fill="{weight_colour(weight)}">'
-        f"<title>{names[query]} → {names[key]} {weight:.2f}</title></rect>"
-        for query, row in enumerate(weights.tolist())
-        for key, weight in enumerate(row)
-    )
+def _cells(percent: np.ndarray) -> str:
+    """One path for each colour, one unit a cell: 16 maps of 16 words as single elements are too many for a slider."""
+    by_weight: dict[int, list[str]] = {}
+    for query, row in enumerate(percent.tolist()):
+        for key, weight in enumerate(row):
+            by_weight.setdefault(weight, []).append(f"M{key} {query}h1v1h-1z")
+    return "".join(f'<path fill="{weight_colour(weight / 100)}" d="{"".join(at)}"/>' for weight, at in by_weight.items())
 
 
 def row_in_words(words: Sequence[str], weights: np.ndarray, row: int, most: int | None = None) -> str:
@@ -130,7 +130,7 @@ def _scale(top: float) -> list[str]:
     parts = [text(MARGIN, y, "row: the word that looks · column: the word looked at · weight 0", "font-size: 12px")]
     for step in range(21):
         parts.append(f'<rect x="{390 + 6 * step}" y="{y - 10:.0f}" width="6" height="12" fill="{weight_colour(step / 20)}"/>')
-    return [*parts, text(522, y, "1", "font-size: 12px")]
+    return [*parts, text(522, y, "1", "font-size: 12px"), text(544, y, "", "font-size: 12px", "data-readout='' aria-hidden='true'")]
 
 
 @cache

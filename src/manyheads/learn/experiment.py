@@ -251,9 +251,9 @@ class Stopped(Exception):
     """Raised by ``each_step`` to end a training early."""
 
 
-def train_in_background(num_heads: int, seed: int, each_step: Callable[[int], None]) -> Trained:
+def train_in_background(num_heads: int, seed: int, steps: int, each_step: Callable[[int], None]) -> Trained:
     """As ``train_heads``, for a thread of an explorer: no progress bar of its own, ``each_step(step)`` may raise Stopped."""
-    return _train(num_heads, seed, STEPS, each_step)
+    return _train(num_heads, seed, steps, each_step)
 
 
 def stored_sweep() -> list[Trained]:

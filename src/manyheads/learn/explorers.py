@@ -13,8 +13,9 @@ from .pictures import svg_image
 Picture = tuple[str, str]
 
 # Runs in the browser when the explorer appears; it is part of the live widget and never of a saved notebook.
-# ipywidgets gives the handle of a slider no name for screen readers, so it gets the one beside it. A click on a part of
-# the picture marked data-pick="head=3" chooses entry 3 of the list called "head": the mouse's way to what the keyboard has.
+# ipywidgets gives the handle of a slider no name for screen readers, so it gets the one beside it. Pointing at a map shows
+# (query word, key word, weight). A click on a part of the picture marked data-pick="head=3" chooses entry 3 of the list
+# called "head". The keyboard has all of this in the lists themselves, and the sentence below the picture tells the weights.
 _SCRIPT = """
 const box = this.closest('.manyheads-live');
 const label = row => row.querySelector('.widget-label')?.textContent;
@@ -30,6 +31,17 @@ box.addEventListener('click', event => {
   if (!list) return;
   list.selectedIndex = list.selectedIndex == entry ? 0 : entry;
   list.dispatchEvent(new Event('change'));
+});
+box.addEventListener('pointermove', event => {
+  const readout = box.querySelector('[data-readout]'), map = event.target.closest('[data-percent]');
+  if (!readout) return;
+  readout.textContent = '';
+  if (!map) return;
+  const words = map.dataset.words.split(' '), area = map.getBoundingClientRect();
+  const place = (at, start, size) => Math.min(words.length - 1, Math.floor((at - start) / size * words.length));
+  const query = place(event.clientY, area.top, area.height), key = place(event.clientX, area.left, area.width);
+  const weight = map.dataset.percent.split(' ')[query * words.length + key] / 100;
+  readout.textContent = `${words[query]} → ${words[key]} ${weight.toFixed(2)}`;
 });
 name();
 """

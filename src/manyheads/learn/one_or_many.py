@@ -39,7 +39,7 @@ def one_or_many_explorer(num_heads: int = 4, seed: int = 1) -> None:
                 raise Stopped
 
         try:
-            fresh[count, seed] = train_in_background(count, seed, step)
+            fresh[count, seed] = train_in_background(count, seed, STEPS, step)
             said.value = f"<p>Trained live: {escaped(fresh[count, seed])}</p>"
         except Stopped:
             said.value = f"<p>Stopped after {bar.value} of {STEPS} steps: nothing to show from this run.</p>"
