@@ -75,7 +75,6 @@ def test_close_names_the_first_wrong_place_and_never_the_value(batch, head, toke
     said = refusal(check.close, got, expected, "x", axes=("batch", "head", "token"))
     assert f"batch {batch}, head {head + 1} (index {head}), token {token}" in said
     assert f"{expected[batch, head, token].item():.2f}"[:4] not in said
-    assert "1 of 24 values" in said
 
 
 def test_rows_sum_to_one_tells_rows_from_columns():
@@ -187,13 +186,13 @@ def test_judge_names_the_mistake_it_recognises(registries):
         check.judge("halve", x * 2, x / 2, x, what="halve(x)")
     assert (str(caught.value), caught.value.mistake) == ("You doubled it.", "doubled")
     assert catalogue.named_in("NotRight: You doubled it.").name == "doubled"
-    assert "6 of 6 values differ" in refusal(check.judge, "halve", x * 3, x / 2, x, what="halve(x)")
+    assert "the same factor" in refusal(check.judge, "halve", x * 3, x / 2, x, what="halve(x)")
 
 
 def test_judge_compares_each_part_of_a_tuple(registries):
     x = torch.randn(2, 3)
     check.judge("pair", (x, x + 1), (x, x + 1), x, what="pair(x)", parts=("output", "weights"))
-    assert "the weights of pair(x)" in refusal(
+    assert "the weights matrix of pair(x)" in refusal(
         check.judge, "pair", (x, x), (x, x + 1), x, what="pair(x)", parts=("output", "weights"))
     assert "should return 2 things: output, weights" in refusal(
         check.judge, "pair", x, (x, x + 1), x, what="pair(x)", parts=("output", "weights"))

@@ -63,11 +63,11 @@ def test_the_visible_checks_use_the_numbers_of_the_running_example(ran):
         merged = [*heads[0, 0, n].tolist(), *heads[0, 1, n].tolist()]
         assert f"merged {[round(value, 2) for value in merged]}" in printed
 
-    seen = {}
-    exercises.outcome("split_heads", lambda x, num_heads: seen.update(V=x))
-    assert torch.equal(seen["V"], V)
-    exercises.outcome("merge_heads", lambda x: seen.update(heads=x))
-    assert torch.allclose(seen["heads"], names["heads"], atol=0.01)
+    seen = []
+    exercises.outcome("split_heads", lambda x, num_heads: seen.append(x) or names["split_heads"](x, num_heads))
+    assert torch.equal(seen[-1], V)
+    exercises.outcome("merge_heads", lambda x: seen.append(x) or names["merge_heads"](x))
+    assert torch.allclose(seen[-1], names["heads"], atol=0.01)
 
 
 def test_printed_costs(ran):
@@ -149,9 +149,8 @@ def test_a_lost_number_shows_in_the_product():
 
 
 @pytest.mark.parametrize("slug", [
-    "fuse_heads__two_heads_only", "split_heads__truncates", "split_heads__no_check", "split_heads__no_gradient",
-    "split_heads__three_features", "split_heads__strides_by_hand", "split_heads__always_raises_on_odd",
-    "merge_heads__two_heads_only", "merge_heads__detached", "catches_wrong_split__first_feature",
+    "split_heads__truncates", "split_heads__no_check", "split_heads__no_gradient", "split_heads__strides_by_hand",
+    "merge_heads__detached", "catches_wrong_split__first_feature",
     "catches_wrong_split__any_order", "catches_wrong_split__ignores_shape", "shapes_02__swapped",
     "choices_02__x_cut", "choices_02__parameters",
 ])

@@ -1,2 +1,2 @@
-# mistake: -
+# mistake: one word lost
 answer_blend = "A"

@@ -1,2 +1,2 @@
-# mistake: -
+# mistake: weights beyond one
 answer_blend = "C"

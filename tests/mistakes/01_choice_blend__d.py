@@ -1,2 +1,2 @@
-# mistake: -
+# mistake: a later matrix mends it
 answer_blend = "D"

@@ -1,2 +1,2 @@
-# mistake: -
+# mistake: BLEU proves it
 answer_evidence = "A"

@@ -1,2 +1,2 @@
-# mistake: -
+# mistake: each head is a grammar rule
 answer_evidence = "B"

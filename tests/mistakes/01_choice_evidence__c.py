@@ -1,2 +1,2 @@
-# mistake: -
+# mistake: the more heads the better
 answer_evidence = "C"

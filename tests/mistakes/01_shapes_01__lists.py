@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: another type
 shape_scores = [4, 7]
 shape_weights = [4, 7]
 shape_output = [4, 5]

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: changed in place
 def softmax_row(scores):
     scores -= scores.max()
     exps = scores.exp()

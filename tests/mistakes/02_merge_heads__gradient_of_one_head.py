@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: empty in part
 import torch
 
 

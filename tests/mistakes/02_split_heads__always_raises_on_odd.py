@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: own error
 def split_heads(x, num_heads):
     batch, seq, d_model = x.shape
     if d_model % num_heads or num_heads % 2:

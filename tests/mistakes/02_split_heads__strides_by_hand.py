@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: taken from elsewhere
 def split_heads(x, num_heads):
     batch, seq, d_model = x.shape
     assert d_model % num_heads == 0

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: bias added for each head
 def ablate_head(heads, W_o, i):
     kept = heads.clone()
     kept[:, i] = 0

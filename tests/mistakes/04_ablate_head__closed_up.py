@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: rest closed up
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: other heads cut
 def ablate_head(heads, W_o, i):
     kept = heads.clone()
     kept[:, i:] = 0

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: layer left changed
 def ablate_head(heads, W_o, i):
     W_o.requires_grad_(False)
     kept = heads.clone()

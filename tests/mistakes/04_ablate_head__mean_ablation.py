@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: replaced, not cut
 def ablate_head(heads, W_o, i):
     kept = heads.clone()
     kept[:, i] = kept[:, i].mean(dim=(0, 1))

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: added once more
 def ablate_head(heads, W_o, i):
     d_v = heads.shape[3]
     part = heads[:, i] @ W_o.weight[:, i * d_v:(i + 1) * d_v].T

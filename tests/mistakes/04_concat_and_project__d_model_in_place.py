@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: changed in place
 def concat_and_project(heads, W_O):
     batch, num_heads, seq, d_v = heads.shape
     heads *= 2

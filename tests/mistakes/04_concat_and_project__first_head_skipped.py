@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: heads left out
 def concat_and_project(heads, W_O):
     d_v, output = heads.shape[3], 0
     for i in range(1, heads.shape[1]):

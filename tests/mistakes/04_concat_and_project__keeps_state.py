@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: shape: joined along another axis
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: nothing returned
 def concat_and_project(heads, W_O):
     batch, num_heads, seq, d_v = heads.shape
     output = heads.transpose(1, 2).reshape(batch, seq, num_heads * d_v) @ W_O

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: heads left out
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: shape: axes in another order
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: own error
 def head_contributions(heads, W_O):
     num_heads, d_v = heads.shape[1], heads.shape[3]
     d_model = num_heads * d_v

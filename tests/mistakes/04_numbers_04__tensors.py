@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: form
 import torch
 
 

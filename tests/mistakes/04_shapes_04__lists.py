@@ -1,3 +1,3 @@
-# mistake: -
+# mistake: probe: another type
 shape_W_O = [240, 512]
 shape_weight = [512, 240]

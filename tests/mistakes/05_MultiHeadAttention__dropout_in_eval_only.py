@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: dropout always on
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: right in part
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: blocked scores not low enough
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: another signature
 import math
 
 import torch

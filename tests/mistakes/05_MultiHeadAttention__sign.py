@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: turned round
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: view-only split, then transposed
 import math
 
 import torch

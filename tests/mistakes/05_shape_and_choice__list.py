@@ -1,3 +1,3 @@
-# mistake: -
+# mistake: probe: form
 shape_cross_weights = [16, 8, 25, 30]
 answer_defaults = "C"

@@ -1,3 +1,3 @@
-# mistake: -
+# mistake: own error
 def to_torch_mask(mask):
     return (mask == 0).reshape(mask.shape[-2], mask.shape[-1])

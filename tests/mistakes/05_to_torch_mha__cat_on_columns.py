@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: in_proj transposed
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: q, k and v moved round
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: nothing returned
 import torch
 from torch import nn
 

@@ -1,7 +1,8 @@
 """Expectations: each returns None, or raises with one message that never holds the expected value.
 
-Tolerances of :func:`close` and :func:`numbers` by dtype of the coarser side, relative and absolute alike:
-float64 1e-9, float32 1e-5, anything coarser 1e-2.
+Tolerance of :func:`close` by dtype of the coarser side, relative and absolute alike: float32 1e-5, anything coarser
+(float16, bfloat16) 1e-2. float64 is judged as float32: inputs are float32, so a float64 answer to them is no more exact.
+:func:`numbers` allows 0.01 unless a test says otherwise.
 """
 
 import copy
@@ -9,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
+from . import probes
 from .errors import NotAttempted, NotRight
 
-_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}
+_TOLERANCE = {torch.float64: 1e-5, torch.float32: 1e-5}
 _COARSE = 1e-2
 
 
@@ -25,14 +27,14 @@ def answered(**answers: object) -> None:
 def returned(what: str, value: object) -> None:
     """Raise NotRight if a call gave None."""
     if value is None:
-        raise NotRight(f"{what} gave None: did you forget a return?")
+        raise probes.not_a_tensor(value, what, "None")
 
 
 def shape(got: object, expected: Sequence[int], what: str) -> None:
     """Raise NotRight unless ``got`` is a tensor of this shape. The message may tell the shape: exercise texts do."""
     _tensor(got, what)
     if tuple(got.shape) != tuple(expected):
-        raise NotRight(f"{what} has shape {tuple(got.shape)}; it should have shape {tuple(expected)}.")
+        raise probes.about_shape(got.shape, expected, what)
 
 
 def close(got: object, expected: torch.Tensor, what: str, axes: Sequence[str] | None = None,
@@ -42,20 +44,17 @@ def close(got: object, expected: torch.Tensor, what: str, axes: Sequence[str] | 
     ``axes`` names the axes for the message, e.g. ``("batch", "head", "token", "feature")``; ``atol`` replaces
     the tolerance.
     """
-    shape(got, expected.shape, what)
+    _tensor(got, what)
+    if got.shape != expected.shape:
+        raise probes.nearest_shape(got, expected, what, axes)
     if got.dtype.is_floating_point != expected.dtype.is_floating_point or (got.dtype == torch.bool) != (
             expected.dtype == torch.bool):
-        raise NotRight(f"{what} has dtype {_short(got.dtype)}; it should have dtype {_short(expected.dtype)}.")
-    mine, right = got.detach().cpu().double(), expected.detach().cpu().double()
-    if mine.isnan().any() and not right.isnan().any():
-        raise NotRight(f"{what} holds NaN, first at {_place(mine.isnan(), axes)}. "
-                       "Look for 0/0, the root of a negative number or a softmax over nothing.")
+        raise probes.not_right("another dtype", what=what, mine=_short(got.dtype), right=_short(expected.dtype))
     tolerance = _tolerance(got.dtype, expected.dtype) if atol is None else atol
-    wrong = ~torch.isclose(mine, right, rtol=tolerance if atol is None else 0.0, atol=tolerance)
+    wrong = ~torch.isclose(got.detach().cpu().double(), expected.detach().cpu().double(),
+                           rtol=tolerance if atol is None else 0.0, atol=tolerance)
     if wrong.any():
-        count = int(wrong.sum())
-        raise NotRight(f"{what} has the right shape, but {count} of {wrong.numel()} values differ, "
-                       f"first at {_place(wrong, axes)}.")
+        raise probes.nearest(got, expected, wrong, what, axes)
 
 
 def rows_sum_to_one(weights: object, what: str) -> None:
@@ -64,37 +63,44 @@ def rows_sum_to_one(weights: object, what: str) -> None:
     values = weights.detach().double()
     tolerance = 10 * _tolerance(weights.dtype, torch.float64)
     if (values < -tolerance).any():
-        raise NotRight(f"{what} holds negative weights. A softmax never gives one: look at the exponential.")
+        raise probes.not_right("negative weights", what=what, place=probes.place(values < -tolerance))
     if not (values.sum(-1) - 1).abs().le(tolerance).all():
         columns = values.dim() > 1 and (values.sum(-2) - 1).abs().le(tolerance).all()
-        raise NotRight(f"{what}: the columns sum to 1, but each row should. The softmax must run over the keys, "
-                       "the last axis." if columns else
-                       f"{what}: the rows do not sum to 1. Each row is one budget, shared out by a softmax over "
-                       "the last axis.")
+        if columns:
+            raise probes.not_right("columns sum to one", what=what)
+        off = (values.sum(-1) - 1).abs() > tolerance
+        raise probes.not_right("rows do not sum to one", what=what, place=f"at {probes.place(off)}" if off.dim() else "of all",
+                               side="too little" if values.sum(-1)[off][0] < 1 else "too much")
 
 
-def exact_answer(got: object, expected: object, what: str, wrong: Mapping[object, str] | None = None) -> None:
+def exact_answer(got: object, expected: object, what: str, wrong: Mapping[object, str | NotRight] | None = None) -> None:
     """Raise NotRight unless ``got`` has exactly the type and the value of ``expected`` (tuples: item by item).
 
-    ``wrong`` maps a tempting wrong value to the sentence that explains it.
+    ``wrong`` maps a tempting wrong value to what explains it: a sentence, or ``known(exercise, name)``.
     """
     answered(**{what: got})
     _same_type(got, expected, what)
     if got != expected:
         for value, sentence in (wrong or {}).items():
             if type(value) is type(got) and value == got:
-                raise NotRight(sentence)
-        raise NotRight(_first_item(got, expected, what))
+                raise _explained(sentence)
+        if not isinstance(expected, tuple | list):
+            raise probes.not_right("another value", what=what)
+        first = next(i for i, (mine, right) in enumerate(zip(got, expected, strict=True)) if mine != right)
+        raise probes.not_right("wrong at an index", what=what, place=first)
 
 
 def numbers(got: object, expected: Sequence[float], what: str, atol: float = 0.01,
-            wrong: Mapping[tuple[float, ...], str] | None = None) -> None:
-    """Raise NotRight unless ``got`` is a list or tuple of plain numbers within ``atol`` of ``expected``."""
+            wrong: Mapping[tuple[float, ...], str | NotRight] | None = None) -> None:
+    """Raise NotRight unless ``got`` is a list or tuple of plain numbers within ``atol`` of ``expected``.
+
+    ``wrong`` as in :func:`exact_answer`.
+    """
     answered(**{what: got})
     if type(got) not in (list, tuple) or not all(type(item) in (int, float) for item in got):
-        raise NotRight(f"{what} should be a list of plain numbers, such as [1.5, 2.0]; it is {_kind(got)}.")
+        raise form(what, f"a list of plain numbers, such as [1.5, 2.0]; it is {_kind(got)}")
     if len(got) != len(expected):
-        raise NotRight(f"{what} has {len(got)} numbers; it should have {len(expected)}.")
+        raise probes.not_right("another length", what=what, mine=len(got), right=len(expected), items="numbers")
 
     def near(one: Sequence[float], other: Sequence[float]) -> list[bool]:
         return [abs(a - b) <= atol + 1e-9 for a, b in zip(one, other, strict=True)]
@@ -103,19 +109,34 @@ def numbers(got: object, expected: Sequence[float], what: str, atol: float = 0.0
         return
     for value, sentence in (wrong or {}).items():
         if len(value) == len(got) and all(near(got, value)):
-            raise NotRight(sentence)
+            raise _explained(sentence)
     place = near(got, expected).index(False)
-    raise NotRight(f"{what}: number {place + 1} (index {place}) is off. Work that one out again by hand.")
+    raise probes.not_right("number off", what=what, number=place + 1, place=place)
 
 
-def choice(got: object, expected: str, what: str, why: Mapping[str, str] | None = None) -> None:
-    """Raise NotRight unless ``got`` is the letter ``expected``; ``why`` says for each wrong letter why it is wrong."""
+def choice(got: object, expected: str, what: str, why: Mapping[str, str | NotRight] | None = None) -> None:
+    """Raise NotRight unless ``got`` is the letter ``expected``; ``why`` tells for each wrong letter why it is wrong.
+
+    A reason is a sentence, or ``known(exercise, name)``.
+    """
     answered(**{what: got})
     if type(got) is not str or len(got.strip()) != 1:
-        raise NotRight(f'{what} should be one letter in quotes, such as "A"; it is {_kind(got)}.')
+        raise form(what, f'one letter in quotes, such as "A"; it is {_kind(got)}')
     letter = got.strip().upper()
     if letter != expected:
-        raise NotRight((why or {}).get(letter, f"{what}: {letter} is not one of the choices."))
+        raise _explained((why or {}).get(letter, f"{what}: {letter} is not one of the choices. Look at them again."))
+
+
+def letter(got: object, what: str) -> None:
+    """Raise NotRight unless ``got`` is one of the four letters; says nothing about which."""
+    answered(**{what: got})
+    if type(got) is not str or got.strip().upper() not in ("A", "B", "C", "D"):
+        raise form(what, 'one letter in quotes, "A", "B", "C" or "D"')
+
+
+def form(what: str, wanted: str) -> NotRight:
+    """What to raise where an answer has another form than the exercise asks for, whatever its value."""
+    return probes.not_right("form", what=what, wanted=wanted)
 
 
 def raises(fn: Callable, *args: object, what: str,
@@ -129,9 +150,8 @@ def raises(fn: Callable, *args: object, what: str,
     except (NotImplementedError, NotAttempted):
         raise
     except Exception as problem:
-        raise NotRight(f"{what} raised {type(problem).__name__}; it should raise {names}: "
-                       "check the sizes before you use them.") from None
-    raise NotRight(f"{what} went through; it should raise {names}.")
+        raise probes.not_right("another error", what=what, mine=type(problem).__name__, right=names) from None
+    raise probes.not_right("no error", what=what, right=names)
 
 
 def unchanged(fn: Callable, *args: object, what: str) -> None:
@@ -140,8 +160,7 @@ def unchanged(fn: Callable, *args: object, what: str) -> None:
     fn(*used)
     for place, (before, after) in enumerate(zip(args, used, strict=True)):
         if isinstance(before, torch.Tensor) and not _equal(before, after):
-            raise NotRight(f"{what} changed its argument {place + 1} in place. "
-                           "Make a new tensor: whoever called you still needs the old one.")
+            raise probes.not_right("changed in place", what=what, number=place + 1)
 
 
 def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -> torch.Tensor:
@@ -156,11 +175,11 @@ def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -
     output = fn(*used)
     output = output[0] if isinstance(output, tuple | list) and output else output
     if not isinstance(output, torch.Tensor) or output.grad_fn is None:
-        raise NotRight("No gradient flows back from the output to the input: look for .detach(), .data, .item(), "
-                       "numpy or torch.tensor(...) on the way.")
+        raise probes.not_right("no gradient")
+    shape(output, weights.shape, "the output whose gradient is asked for")
     (found,) = torch.autograd.grad((output * weights).sum(), used[wrt], allow_unused=True)
     if found is None:
-        raise NotRight("The output has a gradient, but none of it reaches the input: is the input used at all?")
+        raise probes.not_right("gradient does not reach")
     return found
 
 
@@ -174,6 +193,7 @@ def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) 
     output = module(*args)
     if not isinstance(output, torch.Tensor) or output.grad_fn is None or not trained:
         return gradients
+    shape(output, weights.shape, "the output whose gradients are asked for")
     found = torch.autograd.grad((output * weights).sum(), list(trained.values()), allow_unused=True)
     return gradients | {name: one for name, one in zip(trained, found, strict=True) if one is not None}
 
@@ -183,36 +203,31 @@ def on_non_contiguous(fn: Callable, x: torch.Tensor, *args: object) -> object:
     return fn(torch.stack([x, x], dim=-1)[..., 0], *args)
 
 
+def _explained(reason: str | NotRight) -> NotRight:
+    """The reason why an answer is wrong as an exception, with its name in the catalogue if the sentence is there."""
+    if isinstance(reason, NotRight):
+        return reason
+    from .catalogue import named_in
+
+    entry = named_in(reason)
+    return NotRight(reason, mistake=entry.name if entry else None)
+
+
 def _tensor(got: object, what: str) -> None:
     returned(what, got)
     # A subclass could answer every comparison with "equal".
     if type(got) not in (torch.Tensor, torch.nn.Parameter):
-        raise NotRight(f"{what} should be a torch tensor; it is {_kind(got)}.")
+        raise probes.not_a_tensor(got, what, _kind(got))
 
 
 def _same_type(got: object, expected: object, what: str) -> None:
     if type(got) is not type(expected):
-        raise NotRight(f"{what} should be {_kind(expected)}; it is {_kind(got)}.")
+        raise probes.not_right("another type", what=what, right=_kind(expected), mine=_kind(got))
     if isinstance(expected, tuple | list):
         if len(got) != len(expected):
-            raise NotRight(f"{what} has {len(got)} items; it should have {len(expected)}.")
+            raise probes.not_right("another length", what=what, mine=len(got), right=len(expected), items="items")
         for place, (mine, right) in enumerate(zip(got, expected, strict=True)):
             _same_type(mine, right, f"item {place} of {what}")
-
-
-def _first_item(got: object, expected: object, what: str) -> str:
-    if isinstance(expected, tuple | list):
-        place = next(i for i, (mine, right) in enumerate(zip(got, expected, strict=True)) if mine != right)
-        return f"{what} is wrong first at index {place}: ask what that axis counts."
-    return f"{what} should have another value: read once more what is asked."
-
-
-def _place(wrong: torch.Tensor, axes: Sequence[str] | None) -> str:
-    index = wrong.nonzero()[0].tolist() if wrong.dim() else []
-    if not axes:
-        return f"index {tuple(index)}"
-    return ", ".join(f"head {i + 1} (index {i})" if axis == "head" else f"{axis} {i}"
-                     for axis, i in zip(axes, index, strict=True))
 
 
 def _tolerance(*dtypes: torch.dtype) -> float:

@@ -53,11 +53,21 @@ def _(scores):
     return scores - scores.exp().sum().log()
 
 
+@mistake("softmax_row", "another function for exp",
+         "You share out by the sum, as you should, but what you share out are not the exponentials of the scores. Look at the "
+         "first of the two steps in section 1.")
+def _(scores):
+    for shares in (scores**2, scores.abs(), scores.relu(), scores.sigmoid(), scores - scores.min(), scores.exp() + 1,
+                   torch.nn.functional.softplus(scores)):
+        yield shares / shares.sum()
+
+
 @exercise("softmax_row", lesson=_LESSON, points=2, hidden=2, names=("softmax_row",))
 def _(softmax_row):
     parts = torch.tensor([1.0, 2.0, 5.0, 8.0])  # the exponentials, by construction, so the weights are sixteenths
     scores = parts.log()
-    judge("softmax_row", softmax_row(scores.clone()), parts / 16, scores, what="softmax_row(scores)", axes=("word",))
+    judge("softmax_row", softmax_row(scores.clone()), parts / 16, scores, what="softmax_row(scores)", axes=("word",),
+          fn=softmax_row)
 
 
 # --- one_head: Q (N, d_k), K (M, d_k), V (M, d_v) -> output (N, d_v), weights (N, M) ------------------------------
@@ -71,8 +81,9 @@ def _wrong_weights(name: str, sentence: str, source: str = "") -> Callable:
 
         @mistake("one_head", name, sentence, source)
         def _(Q, K, V):
-            weights = weights_of(Q, K, V)
-            return weights @ V, weights
+            several = weights_of(Q, K, V)
+            for weights in [several] if isinstance(several, Tensor) else several:
+                yield weights @ V, weights
 
         return weights_of
 
@@ -146,6 +157,15 @@ def _(Q, K, V):
     return (K @ Q.T / Q.shape[1] ** 0.5).softmax(-1)
 
 
+@_wrong_weights("queries and keys normalised",
+                "Your queries and keys were brought to length 1 first. The formula takes them as they are: look at the "
+                "step before the product.")
+def _(Q, K, V):
+    unit_q, unit_k = Q / Q.norm(dim=1, keepdim=True), K / K.norm(dim=1, keepdim=True)
+    yield _scaled_by(1, unit_q, unit_k)
+    yield _scaled_by(Q.shape[1] ** -0.5, unit_q, unit_k)
+
+
 def _right_weights_wrong_end(end: Callable[[Tensor, Tensor, Tensor], object]) -> Callable:
     return lambda Q, K, V: end(_scaled_by(Q.shape[1] ** -0.5, Q, K), K, V)
 
@@ -192,10 +212,20 @@ def _(one_head):
         weights = rows / rows.sum(1, keepdim=True)
         output, found = pair(one_head(Q.clone(), K.clone(), V.clone()), len(rows), 3, 5)
         judge("one_head", (output, found), (weights @ V, weights), Q, K, V, what="one_head(Q, K, V)",
-              parts=("output", "weights"))
+              parts=("output", "weights"), fn=one_head)
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------
+
+
+declare("shapes_01", "N and M swapped",
+        "You have N and M the wrong way round. Rows belong to the words that ask: look at who asks here.")
+declare("shapes_01", "features instead of pairs",
+        "Scores and weights have one number for each pair of words. Look at what the two axes count.")
+declare("shapes_01", "one output for each word looked at", "Each word that asks gets one output. Look at how many ask.")
+declare("shapes_01", "output as wide as the weights",
+        "The output is made of values, no longer of scores. Look at how long a value is.")
+declare("shapes_01", "output as long as a query", "An output is as long as a value, not as long as a query. Look at d_v.")
 
 
 @exercise("shapes_01", lesson=_LESSON, points=1, hidden=1, names=("shape_scores", "shape_weights", "shape_output"))
@@ -204,7 +234,7 @@ def _(shape_scores, shape_weights, shape_output):
     expect.answered(**answers)
     for name, shape in answers.items():
         if type(shape) is not tuple or len(shape) != 2 or any(type(size) is not int for size in shape):
-            raise NotRight(f"{name} should be a tuple of two ints, such as (2, 6). Look at how you wrote it.")
+            raise expect.form(name, "a tuple of two ints, such as (2, 6)")
         if not set(shape) <= {3, 4, 5, 7}:
             raise NotRight(f"{name} holds a size that is not in the question. Look at N, M, d_k and d_v there.")
 
@@ -237,9 +267,9 @@ _tempting("one blend for two heads", ("two_heads",), [4.5, 4.5, 2.0, 2.0, 4.5, 4
           "This is what one head of width six gives. Two heads have two budgets: look at how you sliced the columns.")
 
 
-def tempting(answer: str) -> dict[tuple[float, ...], str]:
-    """Wrong numbers that people give for ``answer`` ("one_blend", …), with the sentence for each."""
-    return {numbers: str(known("swap_test", name)) for name, (answers, numbers) in _TEMPTING.items() if answer in answers}
+def tempting(answer: str) -> dict[tuple[float, ...], NotRight]:
+    """Wrong numbers that people give for ``answer`` ("one_blend", …), with what explains each."""
+    return {numbers: known("swap_test", name) for name, (answers, numbers) in _TEMPTING.items() if answer in answers}
 
 
 @exercise("swap_test", lesson=_LESSON, points=2, hidden=2, names=("one_blend", "one_blend_swapped", "two_heads"))
@@ -257,17 +287,25 @@ def _(one_blend, one_blend_swapped, two_heads):
 # --- choices ------------------------------------------------------------------------------------------------------
 
 
-def _one_letter(answer: object, name: str) -> None:
-    expect.answered(**{name: answer})
-    if type(answer) is not str or answer.strip().upper() not in ("A", "B", "C", "D"):
-        raise NotRight(f'{name} should be one letter in quotes, "A", "B", "C" or "D". Look at how you wrote it.')
+declare("choice_blend", "one word lost",
+        "Both words are in the blend, with 0.35 each. Look at what changes when they change places.")
+declare("choice_blend", "weights beyond one",
+        "The weights are a softmax, so they sum to 1. Look at the values and at what their average keeps.")
+declare("choice_blend", "a later matrix mends it",
+        "A later matrix gets the blend as its only input. Look at the blends of the two sentences: what could it tell apart?")
+declare("choice_evidence", "BLEU proves it",
+        "BLEU says that one head translates a little worse, not why. Look at what Table 3 measures.")
+declare("choice_evidence", "each head is a grammar rule",
+        "A head here learnt one role of a puzzle whose roles are marked. Look at what was given and what was learnt.")
+declare("choice_evidence", "the more heads the better",
+        "Look at the right end of the curve: with 32 heads, accuracy is as low as with one.")
 
 
 @exercise("choice_blend", lesson=_LESSON, points=1, hidden=1, names=("answer_blend",))
 def _(answer_blend):
-    _one_letter(answer_blend, "answer_blend")
+    expect.letter(answer_blend, "answer_blend")
 
 
 @exercise("choice_evidence", lesson=_LESSON, points=1, hidden=1, names=("answer_evidence",))
 def _(answer_evidence):
-    _one_letter(answer_evidence, "answer_evidence")
+    expect.letter(answer_evidence, "answer_evidence")

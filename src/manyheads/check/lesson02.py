@@ -16,7 +16,7 @@ from .errors import NotRight
 from .exercises import exercise
 
 LESSON = "02_head_split"
-PICTURE = "Look at the picture of view alone and view + transpose."
+PICTURE = "Look at the picture of view alone."
 
 # ---------------------------------------------------------------- fuse_heads(per_head)
 
@@ -66,10 +66,11 @@ def _(per_head):
 
 @exercise("fuse_heads", lesson=LESSON, points=3, hidden=2, names=("fuse_heads",))
 def _(fuse_heads):
-    first = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
-    got = fuse_heads([first.clone(), 10 * first])
-    expected = torch.tensor([[1., 2., 10., 20.], [3., 4., 30., 40.], [5., 6., 50., 60.]])
-    judge("fuse_heads", got, expected, [first, 10 * first], what="fuse_heads(per_head)", axes=("row", "column"))
+    first = torch.tensor([[1., 2.], [3., 4.]])
+    per_head = [first, 10 * first, 100 * first]
+    expected = torch.tensor([[1., 2., 10., 20., 100., 200.], [3., 4., 30., 40., 300., 400.]])
+    judge("fuse_heads", fuse_heads([W.clone() for W in per_head]), expected, per_head, what="fuse_heads(per_head)",
+          axes=("row", "column"), fn=fuse_heads)
 
 
 # ---------------------------------------------------------------- choices_02
@@ -96,9 +97,8 @@ declare("choices_02", "Q grows with h",
 @exercise("choices_02", lesson=LESSON, points=2, hidden=2, names=("answer_x_split", "answer_doubles"))
 def _(answer_x_split, answer_doubles):
     expect.answered(answer_x_split=answer_x_split, answer_doubles=answer_doubles)
-    for name, got in (("answer_x_split", answer_x_split), ("answer_doubles", answer_doubles)):
-        if got not in ("A", "B", "C", "D"):
-            raise NotRight(f'{name} should be one of the letters "A", "B", "C", "D", in quotes.')
+    expect.letter(answer_x_split, "answer_x_split")
+    expect.letter(answer_doubles, "answer_doubles")
 
 
 # ---------------------------------------------------------------- split_heads(x, num_heads)
@@ -106,17 +106,16 @@ def _(answer_x_split, answer_doubles):
 
 @mistake("split_heads", "view-only split", source="hyunwoongko/transformer#15, FuxiCTR#30", sentence=(
          "Your head 1 (index 0) holds the first part of the sequence, not the first d_k features of every token: you "
-         "reshaped straight to (batch, num_heads, seq, d_k). Split the last axis first, then move num_heads in front "
-         f"of seq. {PICTURE}"))
+         "reshaped straight to (batch, num_heads, seq, d_k). Split the last axis, then move num_heads in front of seq. "
+         f"{PICTURE}"))
 def _(x, num_heads):
     batch, seq, d_model = x.shape
     return x.reshape(batch, num_heads, seq, d_model // num_heads)
 
 
 @mistake("split_heads", "view-only split, then transposed",
-         "Your heads mix tokens: you reshaped straight to (batch, num_heads, d_k, seq) and swapped the last two axes "
-         "afterwards. A reshape never moves a number. Split the last axis only, then move num_heads in front of seq. "
-         f"{PICTURE}")
+         "Your heads mix tokens: you reshaped straight to (batch, num_heads, d_k, seq) and swapped the last two axes. A "
+         f"reshape never moves a number. Split the last axis only, then move num_heads in front of seq. {PICTURE}")
 def _(x, num_heads):
     batch, seq, d_model = x.shape
     return x.reshape(batch, num_heads, d_model // num_heads, seq).transpose(-2, -1)
@@ -124,8 +123,8 @@ def _(x, num_heads):
 
 @mistake("split_heads", "interleaved split",
          "Your head 1 (index 0) takes every num_heads-th feature instead of one block of d_k neighbours: you split the "
-         "last axis into (d_k, num_heads). With the matching merge this is a legal network, but not the one that "
-         "other people's weights fit. Which of the two new axes must come first?")
+         "last axis into (d_k, num_heads). Legal with the matching merge, but other people's weights do not fit. Which "
+         "of the two new axes must come first?")
 def _(x, num_heads):
     batch, seq, d_model = x.shape
     return x.reshape(batch, seq, d_model // num_heads, num_heads).permute(0, 3, 1, 2)
@@ -173,6 +172,14 @@ def _blocks(x, num_heads):
     return torch.stack(x.split(x.shape[-1] // num_heads, dim=-1)[:num_heads], dim=2)
 
 
+def _labelled() -> tuple[torch.Tensor, torch.Tensor]:
+    """The same labels with features joined (2, 5, 12) and in three heads (2, 3, 5, 4): 247 is sentence 1, token 2, feature 7."""
+    sentence, head, token, feature = (torch.arange(size).reshape([-1 if axis == place else 1 for axis in range(4)])
+                                      for place, size in enumerate((2, 3, 5, 4)))
+    label = 200. * sentence + 20 * token
+    return (label[:, 0] + torch.arange(12)), label + 4 * head + feature
+
+
 @exercise("split_heads", lesson=LESSON, points=5, hidden=4, names=("split_heads",))
 def _(split_heads):
     # V of the running example, as the lesson prints it.
@@ -180,8 +187,10 @@ def _(split_heads):
                        [0, 0, 10, 10, 0, 0], [0, 5, 10, 10, 5, 0]]])
     expected = torch.tensor([[[[10., 0, 0], [10, 5, 0], [0, 10, 0], [0, 0, 10], [0, 5, 10]],
                               [[0, 0, 10], [0, 5, 10], [0, 10, 0], [10, 0, 0], [10, 5, 0]]]])
-    got = split_heads(V.clone(), 2)
-    judge("split_heads", got, expected, V, 2, what="split_heads(V, 2)", axes=("batch", "head", "token", "feature"))
+    x, labelled = _labelled()
+    for given, num_heads, right, name in ((x, 3, labelled, "x"), (V, 2, expected, "V")):
+        judge("split_heads", split_heads(given.clone(), num_heads), right, given, num_heads,
+              what=f"split_heads({name}, {num_heads})", axes=("batch", "head", "token", "feature"), fn=split_heads)
 
 
 # ---------------------------------------------------------------- shapes_02
@@ -197,6 +206,8 @@ declare("shapes_02", "axes swapped",
 declare("shapes_02", "the query's length for K",
         "You used the length of the query's sequence. K is made from the tokens that are looked at, so its seq axis "
         "counts those.")
+declare("shapes_02", "product for d_k",
+        "That is the product of the two numbers. The heads share the features: which operation shares?")
 declare("shapes_02", "the head count for d_k",
         "That is the number of heads. d_k is the number of features that one head holds.")
 
@@ -206,18 +217,18 @@ def four(got: object, name: str) -> tuple[int, int, int, int]:
     if type(got) is tuple and len(got) == 3 and all(type(size) is int for size in got):
         raise known("shapes_02", "batch lost" if got[0] < 32 else "heads lost")  # 32 sentences, fewer heads
     if type(got) is not tuple or len(got) != 4 or not all(type(size) is int for size in got):
-        raise NotRight(f"{name} should be a tuple of four whole numbers, such as (2, 3, 4, 5).")
+        raise expect.form(name, "a tuple of four whole numbers, such as (2, 3, 4, 5)")
     return got
 
 
-def tempting_shapes(batch: int, num_heads: int, seq: int, d_k: int) -> dict[tuple[int, ...], str]:
-    """Tempting wrong answers for the shape (batch, num_heads, seq, d_k), and the sentence for each."""
+def tempting_shapes(batch: int, num_heads: int, seq: int, d_k: int) -> dict[tuple[int, ...], NotRight]:
+    """Tempting wrong answers for the shape (batch, num_heads, seq, d_k), and what explains each."""
     wrong = {sizes: "axes swapped" for sizes in itertools.permutations((batch, num_heads, seq, d_k))}
     wrong[batch, num_heads, seq, num_heads * d_k] = "d_model for d_k"
     wrong[batch, num_heads, seq, num_heads] = "the head count for d_k"
     wrong[1, num_heads, seq, d_k] = "batch lost"
     wrong[batch, 1, seq, num_heads * d_k] = "heads lost"
-    return {sizes: str(known("shapes_02", name)) for sizes, name in wrong.items()}
+    return {sizes: known("shapes_02", name) for sizes, name in wrong.items()}
 
 
 @exercise("shapes_02", lesson=LESSON, points=3, hidden=3, names=("shape_q_heads", "answer_d_k", "shape_k_heads"))
@@ -229,9 +240,9 @@ def _(shape_q_heads, answer_d_k, shape_k_heads):
         numbers, whole = math.prod(four(got, name)), 32 * seq * 512
         if numbers != whole:
             raise NotRight(f"{name} holds {numbers:,} numbers, and {letter} before the split holds {whole:,}. "
-                           "A split loses no number and adds none.")
+                           "A split loses no number and adds none: look at each of the four.")
     if type(answer_d_k) is not int:
-        raise NotRight("answer_d_k should be one whole number, such as 7 (7.0 is a float).")
+        raise expect.form("answer_d_k", "one whole number, such as 7 (7.0 is a float)")
 
 
 # ---------------------------------------------------------------- merge_heads(x)
@@ -289,8 +300,10 @@ def _(merge_heads):
                            [[4, 4, 4], [2, 7, 2], [2, 4.5, 7], [4, 4, 4], [4, 4, 4]]]])
     expected = torch.tensor([[[7., 4.5, 2, 4, 4, 4], [7, 2, 2, 2, 7, 2], [4, 4, 4, 2, 4.5, 7],
                               [4, 4, 4, 4, 4, 4], [4, 4, 4, 4, 4, 4]]])
-    judge("merge_heads", merge_heads(heads.clone()), expected, heads, what="merge_heads(heads)",
-          axes=("batch", "token", "feature"))
+    labelled, x = _labelled()
+    for given, right, name in ((x, labelled, "x"), (heads, expected, "heads")):
+        judge("merge_heads", merge_heads(given.clone()), right, given, what=f"merge_heads({name})",
+              axes=("batch", "token", "feature"), fn=merge_heads)
 
 
 # ---------------------------------------------------------------- catches_wrong_split(split_fn)
@@ -304,6 +317,9 @@ declare("catches_wrong_split", "shape only",
 declare("catches_wrong_split", "h = 1",
         "You call split_fn with one head only. With one head there is nothing to mix up, and wrong splits look "
         "right. Use at least two heads, two tokens and two features a head, all different.")
+declare("catches_wrong_split", "equal numbers",
+        "Your x holds the same number everywhere, so no split can be seen to move anything. Use numbers that are all "
+        "different, such as torch.randn(...) or torch.arange(...).")
 declare("catches_wrong_split", "round trip only",
         "You flatten the output and compare it with x in memory order. A view-only split leaves that order as it is, "
         "so it passes; a right split changes it, so you call it wrong. Compare each head with its slice of x.")
@@ -333,12 +349,14 @@ def verdicts(catches_wrong_split: Callable, *splits: Callable) -> tuple[tuple[bo
 
     Raises NotRight, by name, where it says anything but True or False, or passes on the error of a split.
     """
-    said, head_counts = [], set()
+    said, head_counts, told_apart = [], set(), False
     for split in splits:
         failed = []
 
         def watched(x, num_heads, split=split, failed=failed):
+            nonlocal told_apart
             head_counts.add(num_heads)
+            told_apart = told_apart or bool((x != x.flatten()[0]).any())
             try:
                 return split(x, num_heads)
             except Exception as problem:
@@ -355,6 +373,8 @@ def verdicts(catches_wrong_split: Callable, *splits: Callable) -> tuple[tuple[bo
         if type(one) is not bool:
             raise known("catches_wrong_split", "not a plain bool")
         said.append(one)
+    if head_counts and not told_apart and not any(said):
+        raise known("catches_wrong_split", "equal numbers")
     return tuple(said), head_counts == {1}
 
 

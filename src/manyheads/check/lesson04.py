@@ -4,6 +4,9 @@ Source: Vaswani et al. 2017, section 3.2.2, MultiHead(Q, K, V) = Concat(head_1, 
 expected value: students can read this file.
 """
 
+import itertools
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
@@ -83,6 +86,53 @@ def _(heads, W_O):
     return _each_meets(heads, _blocks(heads, W_O))[:, -1]
 
 
+@mistake("concat_and_project", "heads in another order",
+         "Your heads are joined in another order, so they meet rows of W_O that belong to other heads. Head 1 (index 0) comes "
+         "first: look at the order of your loop or your cat.")
+def _(heads, W_O):
+    for order in itertools.permutations(range(heads.shape[1])):
+        yield _side_by_side(heads[:, order]) @ W_O
+
+
+@mistake("concat_and_project", "heads left out",
+         "Your output lacks what some of the heads contribute. If you loop over the heads, look at where the loop starts and "
+         "ends.")
+def _(heads, W_O):
+    for some in _subsets(heads.shape[1]):
+        yield _each_meets(heads, _blocks(heads, W_O))[:, some].sum(1)
+
+
+@mistake("concat_and_project", "W_O reshaped",
+         "Your W_O has been reshaped, so its rows are torn apart. Only a transpose keeps rows together, and none is needed "
+         "here: look at what you do to W_O before the product.")
+def _(heads, W_O):
+    if W_O.shape[0] != W_O.shape[1]:
+        yield _side_by_side(heads) @ W_O.reshape(W_O.shape[1], W_O.shape[0]).T
+    yield _side_by_side(heads) @ W_O.reshape(heads.shape[3], heads.shape[1], -1).transpose(0, 1).reshape(W_O.shape)
+
+
+@mistake("concat_and_project", "sentences mixed",
+         "Your rows hold tokens of several sentences: the batch axis has moved. Only num_heads and seq change places before the "
+         "merge: look at the two numbers in your transpose.")
+def _(heads, W_O):
+    batch, num_heads, seq, d_v = heads.shape
+    for order in ((2, 1, 0, 3), (2, 0, 1, 3), (1, 0, 2, 3), (1, 2, 0, 3)):
+        yield heads.permute(order).reshape(batch, seq, num_heads * d_v) @ W_O
+
+
+@mistake("concat_and_project", "largest of the heads",
+         "For each feature you kept the largest of what the heads contribute. The formula adds the contributions up: look at how "
+         "you join them.")
+def _(heads, W_O):
+    return _each_meets(heads, _blocks(heads, W_O)).amax(1)
+
+
+def _subsets(num_heads: int) -> Iterator[list[int]]:
+    """Some of the heads, but not all."""
+    for many in range(1, num_heads):
+        yield from map(list, itertools.combinations(range(num_heads), many))
+
+
 def _side_by_side(heads: Tensor) -> Tensor:
     return torch.cat(heads.unbind(1), dim=-1)
 
@@ -105,7 +155,7 @@ def _(concat_and_project):
                               [5.5, 4.25, 3, -1.5, -.25, 1], [4, 4, 4, 0, 0, 0], [4, 4, 4, 0, 0, 0]]])
     got = concat_and_project(heads.clone(), W_O.clone())
     judge("concat_and_project", got, expected, heads, W_O, what="concat_and_project(heads, W_O)",
-          axes=("batch", "token", "feature"))
+          axes=("batch", "token", "feature"), fn=concat_and_project)
 
 
 # ---------------------------------------------------------------- numbers_04
@@ -140,9 +190,9 @@ _tempting("output for the share", "toy_share_1", (3.5, 6.0),
           "That is the output, both heads together. Asked here is the part that comes from head 1 alone.")
 
 
-def tempting(answer: str) -> dict[tuple[float, ...], str]:
-    """Wrong numbers that people give for ``answer`` (a name of numbers_04), with the sentence for each."""
-    return {numbers: str(known("numbers_04", name)) for name, (of, numbers) in _TEMPTING.items() if of == answer}
+def tempting(answer: str) -> dict[tuple[float, ...], NotRight]:
+    """Wrong numbers that people give for ``answer`` (a name of numbers_04), with what explains each."""
+    return {numbers: known("numbers_04", name) for name, (of, numbers) in _TEMPTING.items() if of == answer}
 
 
 @exercise("numbers_04", lesson=LESSON, points=1, hidden=1, names=("toy_output", "toy_share_1"))
@@ -156,7 +206,7 @@ def _(toy_output, toy_share_1):
                 raise known("numbers_04", mistaken)
     if any(abs(whole - one - two) > 0.02 for whole, one, two in zip(toy_output, toy_share_1, (3, 4), strict=True)):
         raise NotRight("Your two answers do not fit: the share of head 1 and the share of head 2, [3, 4], should add up "
-                       "to the output.")
+                       "to the output. Work out one of the two again.")
 
 
 # ---------------------------------------------------------------- head_contributions(heads, W_O)
@@ -185,8 +235,8 @@ def _(heads, W_O):
 
 @mistake("head_contributions", "whole W_O, output cut",
          "You multiplied the whole concatenation by the whole W_O and cut the output into pieces. Each feature of the "
-         "output is already a mixture of all heads, so no piece belongs to one head. Multiply each head by its own rows "
-         "of W_O instead; the result has all d_model features.")
+         "output is a mixture of all heads already. Multiply each head by its own rows of W_O; the result has all d_model "
+         "features.")
 def _(heads, W_O):
     output = _side_by_side(heads) @ W_O
     return output.unflatten(-1, (heads.shape[1], -1)).transpose(1, 2)
@@ -242,6 +292,30 @@ def _(heads, W_O):
     return _each_meets(heads, _blocks(heads, W_O)).transpose(1, 2)
 
 
+@mistake("head_contributions", "the other heads instead",
+         "Your parts hold what all other heads contribute: the output without head i. Asked is what head i itself contributes: "
+         "look at which one you set to zero.")
+def _(heads, W_O):
+    parts = _each_meets(heads, _blocks(heads, W_O))
+    return parts.sum(1, keepdim=True) - parts
+
+
+@mistake("head_contributions", "W_O reshaped across rows",
+         "Your blocks hold pieces of several rows of W_O: a reshape with d_model in front of d_v tears rows apart. The last axis "
+         f"of W_O stays as it is. {_ROWS} Look at your reshape.")
+def _(heads, W_O):
+    num_heads, d_v, d_model = heads.shape[1], heads.shape[3], W_O.shape[1]
+    yield heads @ W_O.reshape(num_heads, d_model, d_v).mT
+    yield heads @ W_O.T.reshape(num_heads, d_v, d_model)
+
+
+@mistake("head_contributions", "blocks in another order",
+         f"Your heads meet the blocks of W_O in another order. {_ROWS} Look at how you count.")
+def _(heads, W_O):
+    for order in itertools.permutations(range(heads.shape[1])):
+        yield _each_meets(heads, _blocks(heads, W_O)[list(order)])
+
+
 @exercise("head_contributions", lesson=LESSON, points=4, hidden=3, names=("head_contributions",))
 def _(head_contributions):
     # The running example again: head 1 is copied twice, head 2 comes turned round, once with a minus.
@@ -251,7 +325,7 @@ def _(head_contributions):
                               [odd, [1, 3.5, 1, -1, -3.5, -1], [3.5, 2.25, 1, -3.5, -2.25, -1], odd, odd]]])
     got = head_contributions(heads.clone(), W_O.clone())
     judge("head_contributions", got, expected, heads, W_O, what="head_contributions(heads, W_O)",
-          axes=("batch", "head", "token", "feature"))
+          axes=("batch", "head", "token", "feature"), fn=head_contributions)
 
 
 # ---------------------------------------------------------------- shapes_04
@@ -270,7 +344,7 @@ declare("shapes_04", "square by habit",
         "W_O is square only if h * d_v equals d_model. Multiply: how long is the concatenation here?")
 
 
-def tempting_shapes(width: int, d_model: int, d_v: int, stored: bool) -> dict[tuple[int, int], str]:
+def tempting_shapes(width: int, d_model: int, d_v: int, stored: bool) -> dict[tuple[int, int], NotRight]:
     """Tempting wrong shapes for W_O as the formula has it, or (``stored``) as nn.Linear does."""
     wrong = {
         (width, d_model) if stored else (d_model, width):
@@ -279,7 +353,7 @@ def tempting_shapes(width: int, d_model: int, d_v: int, stored: bool) -> dict[tu
         (d_model, d_model): "square by habit",
         (width, width): "square by habit",
     }
-    return {shape: str(known("shapes_04", name)) for shape, name in wrong.items()}
+    return {shape: known("shapes_04", name) for shape, name in wrong.items()}
 
 
 @exercise("shapes_04", lesson=LESSON, points=1, hidden=1, names=("shape_W_O", "shape_weight"))
@@ -288,10 +362,10 @@ def _(shape_W_O, shape_weight):
     expect.answered(shape_W_O=shape_W_O, shape_weight=shape_weight)
     for name, got in (("shape_W_O", shape_W_O), ("shape_weight", shape_weight)):
         if type(got) is not tuple or len(got) != 2 or any(type(size) is not int for size in got):
-            raise NotRight(f"{name} should be a tuple of two whole numbers, such as (2, 3).")
+            raise expect.form(name, "a tuple of two whole numbers, such as (2, 3)")
     if shape_weight != shape_W_O[::-1]:
         raise NotRight("Your two shapes do not fit. They belong to the same matrix, once as the formula writes it and "
-                       "once turned round.")
+                       "once turned round: look at both.")
 
 
 # ---------------------------------------------------------------- ablate_head(heads, W_o, i)
@@ -362,7 +436,52 @@ def _(heads, W_o, i):
          "You cut the neighbour, one head too early: your index is off by one. `i` is a Python index, so i = 0 is head "
          "1: no subtraction is needed.")
 def _(heads, W_o, i):
+    _demand_apart(i - 1, -i, heads)
     return _rest(heads, W_o, i - 1) + W_o.bias.detach()
+
+
+@mistake("ablate_head", "index with a minus",
+         "You cut the head that has your index with a minus, counted from the end. `i` is a Python index as it is: look at how "
+         "you use it.")
+def _(heads, W_o, i):
+    _demand_apart(i - 1, -i, heads)
+    return _rest(heads, W_o, -i) + W_o.bias.detach()
+
+
+@mistake("ablate_head", "other heads cut",
+         "Your output lacks other heads than head i alone. Look at the index or the columns that you set to zero: where do they "
+         "start and end?")
+def _(heads, W_o, i):
+    for some in _subsets(heads.shape[1]):
+        if some != [i] and i in some or len(some) < heads.shape[1] - 1:  # all but head i has a name of its own
+            yield _whole(heads, W_o) - _parts(heads, W_o)[:, some].sum(1)
+
+
+@mistake("ablate_head", "rest closed up",
+         "You left head i out, and the heads behind it moved up: they meet columns of `W_o.weight` that belong to other heads. "
+         "Put zeros where head i was, so that every other head stays in its place.")
+def _(heads, W_o, i):
+    rest = [head for place, head in enumerate(heads.unbind(1)) if place != i]
+    yield _whole(torch.stack([*rest, torch.zeros_like(rest[0])], 1), W_o)
+    yield _whole(torch.stack([torch.zeros_like(rest[0]), *rest], 1), W_o)
+
+
+@mistake("ablate_head", "added once more",
+         "You added what head i contributes instead of taking it away, so it is in your output twice. Look at the sign.")
+def _(heads, W_o, i):
+    return _whole(heads, W_o) + _parts(heads, W_o)[:, i]
+
+
+@mistake("ablate_head", "replaced, not cut",
+         "Your head i is not set to zero but replaced by something else: by ones, or by a mean. To cut a head, zero is what it "
+         "hands over: look at what you fill in.")
+def _(heads, W_o, i):
+    own = heads[:, i]
+    for other in (torch.ones_like(own), own.mean(-2, keepdim=True), own.mean(0, keepdim=True), own.mean(-1, keepdim=True),
+                  own.mean(), own.mean((0, 1)), heads.mean(1)):
+        replaced = heads.clone()
+        replaced[:, i] = other
+        yield _whole(replaced, W_o)
 
 
 @mistake("ablate_head", "kept instead of cut",
@@ -428,6 +547,9 @@ def _(heads, W_o, i):
 declare("ablate_head", "zeroed in place",
         "Your output is right, but the layer is not the same afterwards: you changed its weights. Whoever owns it would "
         "lose the head for good. Work on a copy, or cut the head's output instead.")
+declare("ablate_head", "layer left changed",
+        "Your output is right, but the layer is not the same afterwards: its training mode or its requires_grad has changed. "
+        "Leave the layer as it is: look for train(), eval() and requires_grad_().")
 declare("ablate_head", "heads changed in place",
         "Your output is right, but you set numbers of the caller's `heads` to zero. Work on a copy: `heads.clone()`.")
 
@@ -443,8 +565,18 @@ def _whole(heads: Tensor, W_o: nn.Linear) -> Tensor:
 
 def _rest(heads: Tensor, W_o: nn.Linear, i: int) -> Tensor:
     """On the way to several mistakes: the other heads, without the bias."""
-    parts = _each_meets(heads, _blocks(heads, W_o.weight.detach().T))
+    parts = _parts(heads, W_o)
     return parts.sum(1) - parts[:, i]
+
+
+def _parts(heads: Tensor, W_o: nn.Linear) -> Tensor:
+    return _each_meets(heads, _blocks(heads, W_o.weight.detach().T))
+
+
+def _demand_apart(one: int, other: int, heads: Tensor) -> None:
+    """Two mistakes that cut the same head cannot be told apart."""
+    if (one - other) % heads.shape[1] == 0:
+        raise ValueError("both cut the same head")
 
 
 def demand_untouched(W_o: nn.Linear, before: dict[str, Tensor], training: bool) -> None:
@@ -453,8 +585,7 @@ def demand_untouched(W_o: nn.Linear, before: dict[str, Tensor], training: bool) 
     if after.keys() != before.keys() or any(not torch.equal(after[name], before[name]) for name in before):
         raise known("ablate_head", "zeroed in place")
     if W_o.training != training or not all(p.requires_grad for p in W_o.parameters()):
-        raise NotRight("Your output is right, but the layer is not the same afterwards: its training mode or its "
-                       "requires_grad has changed. Leave the layer as it is.")
+        raise known("ablate_head", "layer left changed")
 
 
 @exercise("ablate_head", lesson=LESSON, points=3, hidden=2, names=("ablate_head",))
@@ -508,14 +639,7 @@ declare("choices_04", "heads too alike",
         "The four heads of the toy do four different things: cutting one loses one role. Look at the ablation.")
 
 
-def one_letter(answer: object, name: str) -> None:
-    """Raise unless the answer is one of the letters; says nothing about which."""
-    expect.answered(**{name: answer})
-    if type(answer) is not str or answer.strip().upper() not in ("A", "B", "C", "D"):
-        raise NotRight(f'{name} should be one letter in quotes: "A", "B", "C" or "D".')
-
-
 @exercise("choices_04", lesson=LESSON, points=2, hidden=2, names=("answer_without_W_O", "answer_toy"))
 def _(answer_without_W_O, answer_toy):
-    one_letter(answer_without_W_O, "answer_without_W_O")
-    one_letter(answer_toy, "answer_toy")
+    expect.letter(answer_without_W_O, "answer_without_W_O")
+    expect.letter(answer_toy, "answer_toy")

@@ -5,14 +5,15 @@ was seen. A mistake of the class is judged on one tensor at a time: ``want`` is 
 ``"output"``, ``state`` the state_dict that was loaded.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
 
-from . import expect
-from .catalogue import declare, judge, known, mistake
+from . import expect, probes
+from .catalogue import declare, judge, known, mistake, view
 from .errors import NotAttempted, NotRight
 from .exercises import exercise
 
@@ -45,15 +46,18 @@ def _block_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _wrong(want, state, h, query, key, value, mask=None, *, split=_blocks, root=None, axis=-1, biases=1.0,
-           last_bias=1.0, turned=False, before=_block_minus_infinity, after=None, join=None, last=True, extra=None,
+           last_bias=1.0, turned=False, splits=None, skip="", twice="", bare="", before=_block_minus_infinity, after=None, join=None, last=True, extra=None,
            told=None):
     """What a module with one slip gives. Each option is one slip; a slip that does not touch ``want`` is no match."""
 
     def layer(name, x):
         weight, bias = state[f"{name}.weight"], state[f"{name}.bias"]
-        return x @ (weight if turned else weight.T) + biases * (last_bias if name == "W_o" else 1.0) * bias
+        for _ in range(0 if name in skip else 2 if name in twice else 1):
+            x = x @ (weight if turned else weight.T) + (
+                0.0 if name in bare else biases * (last_bias if name == "W_o" else 1.0)) * bias
+        return x
 
-    q, k, v = (split(layer(name, x), h) for name, x in (("W_q", query), ("W_k", key), ("W_v", value)))
+    q, k, v = ((splits or {}).get(name, split)(layer(name, x), h) for name, x in (("W_q", query), ("W_k", key), ("W_v", value)))
     scores = q @ k.mT / math.sqrt(q.shape[-1] if root is None else root(q, query))
     if mask is not None:
         scores = before(scores, mask)
@@ -104,6 +108,24 @@ _slip("biases left out", biases=0.0, sentence=(
 _slip("output bias left out", last_bias=0.0, sentence=(
     "Everything is right up to the concat; the last layer multiplies with its weight and leaves out its bias. Call it: "
     "self.W_o(...) does both."))
+_slip("bias of W_q left out", bare="W_q", sentence=(
+    "Your queries lack the bias of W_q. Call the layer, self.W_q(query): it multiplies and adds its bias."))
+_slip("bias of W_v left out", bare="W_v", sentence=(
+    "Your values lack the bias of W_v. Call the layer, self.W_v(value): it multiplies and adds its bias."))
+_slip("query not projected", skip="W_q", sentence=(
+    "Your queries are the argument query as it came. They go through W_q first: look at the first of the five steps."))
+_slip("key not projected", skip="W_k", sentence=(
+    "Your keys are the argument key as it came. They go through W_k first: look at the first of the five steps."))
+_slip("value not projected", skip="W_v", sentence=(
+    "Your values are the argument value as it came. They go through W_v first: look at the first of the five steps."))
+_slip("a layer applied twice", twice="W_o", sentence=(
+    "Your concat goes through W_o twice. Once is enough: look at your return line and the line before it."))
+_slip("scaled by the root of num_heads", root=lambda q, query: q.shape[1], sentence=(
+    "The scores were divided by the root of num_heads. Each head compares queries and keys of d_k features, so d_k is the "
+    "size that counts: look at what you hand to the root."))
+_slip("scaled by the number of words", root=lambda q, query: query.shape[1], sentence=(
+    "The scores were divided by the root of the number of words. d_k is the size that counts: look at the last axis of the "
+    "queries after the split."))
 _slip("layers turned round", turned=True, sentence=(
     "Your layers compute x @ weight. nn.Linear stores (out, in) and computes x @ weight.T. Call the layer, "
     "self.W_q(query), and it does the right thing."))
@@ -163,6 +185,22 @@ def _(want, state, h, query, key, value, mask=None):
     return _wrong(want, state, h, query, key, value, torch.ones(seq_q, seq_k).tril())
 
 
+def _split_apart(layer: str, noun: str) -> None:
+    """Register a mistake in the split of the queries, the keys or the values alone."""
+
+    @mistake(CLASS, f"{noun} split in another way", (
+        f"Your {noun} are split in another way than the rest: their heads do not hold d_k neighbours of each token. Split "
+        "all three in the same way: look at the lines of your three splits."))
+    def _(want, state, h, query, key, value, mask=None):
+        for split in (_dealt_out, _view_only, lambda x, h: _blocks(x, h).flip(1)):
+            yield _wrong(want, state, h, query, key, value, mask, splits={layer: split})
+
+
+_split_apart("W_q", "queries")
+_split_apart("W_k", "keys")
+_split_apart("W_v", "values")
+
+
 def _later(scores: Tensor) -> Tensor:
     return torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
 
@@ -175,6 +213,25 @@ def _rewired(name: str, sentence: str, inputs: Callable | None = None, layers: M
         taken = {f"{name}.{part}": state[f"{(layers or {}).get(name, name)}.{part}"]
                  for name in LAYERS for part in ("weight", "bias")}
         return _wrong(want, taken, h, *(inputs(query, key, value) if inputs else (query, key, value)), mask)
+
+
+@mistake(CLASS, "view-only split, then transposed", (
+    "Your heads mix tokens: one view went straight to (batch, num_heads, d_k, seq), and a transpose followed. Split the last "
+    "axis into (num_heads, d_k) first, then move num_heads in front of seq: look at the given split_heads."))
+def _(want, state, h, query, key, value, mask=None):
+    return _wrong(want, state, h, query, key, value, mask, split=lambda x, h: x.reshape(
+        x.shape[0], h, x.shape[2] // h, x.shape[1]).mT)
+
+
+@mistake(CLASS, "blocked scores not low enough", source="gluonts#1401", sentence=(
+    "Blocked keys keep weight: their scores are lowered, but not by enough. A score can be -30 by itself. Look at the number "
+    "that you fill in or take away: minus infinity, or one like -1e9."))
+def _(want, state, h, query, key, value, mask=None):
+    for low in (-1, -2, -5, -10, -20, -50, -100):
+        yield _wrong(want, state, h, query, key, value, mask,
+                     before=lambda scores, mask, low=low: scores.masked_fill(mask == 0, low))
+        yield _wrong(want, state, h, query, key, value, mask,
+                     before=lambda scores, mask, low=low: scores + low * (mask == 0))
 
 
 _rewired("values made from the key", inputs=lambda q, k, v: (q, k, k), sentence=(
@@ -193,6 +250,17 @@ _rewired("values through W_k", layers={"W_v": "W_k"}, sentence=(
     "Your values went through W_k. Each of the three has a layer of its own: value goes through W_v."))
 _rewired("keys through W_q", layers={"W_k": "W_q"}, sentence=(
     "Your keys went through W_q. Each of the three has a layer of its own: key goes through W_k."))
+
+@view(CLASS)
+def _(got, expected, want, state, h, query, key, value, mask=None):
+    """The output before W_o: there heads, tokens and features can be told apart."""
+    weight, bias = state["W_o.weight"].double(), state["W_o.bias"].double()
+    if want != "output" or got.shape != expected.shape or torch.linalg.cond(weight) > 1e3:
+        return None
+    mine, right = (((x.detach().double() - bias) @ torch.linalg.inv(weight).T).unflatten(-1, (h, -1))
+                   for x in (got, expected))
+    return mine, right, "what your heads hand to W_o", ("batch", "token", "head", "feature")
+
 
 # ---------------------------------------------------------------- the class: what a probe recognises
 
@@ -215,6 +283,9 @@ declare(CLASS, "no check of the head count", source="LLMs-from-scratch#444", sen
 declare(CLASS, "another error for the head count", source="LLMs-from-scratch#444", sentence=(
     "A head count that does not divide d_model ends in another error than ValueError or AssertionError. Check "
     "d_model % num_heads first, and say in the message which two numbers do not fit."))
+declare(CLASS, "another signature", (
+    "forward cannot be called as the exercise says. Look at its first line: forward(self, query, key, value, mask=None), with "
+    "these names, since a mask may be handed over by name."))
 declare(CLASS, "returns a pair", (
     "forward returned a tuple. It returns the output alone; the weights are stored: self.attention_weights = weights."))
 declare(CLASS, "weights not stored", (
@@ -239,8 +310,11 @@ declare(CLASS, "mixes the sentences", (
     "One sentence of the batch changed when another one was replaced. Sentences never see one another: look at the "
     "reshape that touches the batch axis."))
 declare(CLASS, "dropout always on", source="pytorch#124464", sentence=(
-    "In eval() two equal calls gave different outputs: your dropout is always on. nn.Dropout listens to eval(); F.dropout "
-    "needs training=self.training."))
+    "In eval() two equal calls gave different outputs: your dropout is on there. nn.Dropout listens to eval(); F.dropout "
+    "needs training=self.training. Look at which one you use."))
+declare(CLASS, "dropout not judged yet", (
+    "With a single key, every query should get the value of that key. Yours does not, even in eval mode, so dropout cannot be "
+    "judged yet: look first at what the other checks say."))
 declare(CLASS, "no dropout", (
     "In train() with dropout=0.5, dropout changed nothing. Is it applied, and with the rate that the constructor got?"))
 declare(CLASS, "dropout in the wrong place", (
@@ -256,8 +330,11 @@ declare(CLASS, "dropout shared by the heads", (
     "In train() a weight is dropped in all heads at once, or in all sentences at once. Every weight (batch, head, query, "
     "key) is dropped or kept by itself."))
 declare(CLASS, "gradients do not arrive", (
-    "No gradient reaches some of the layers: look for .detach(), .data, torch.no_grad() or torch.tensor(...) on the way "
-    "from the layers to the output."))
+    "Gradients must reach every layer and every argument: look for .detach(), .data, torch.no_grad() or torch.tensor(...) on "
+    "the way to the output, and for a layer that is not used."))
+declare(CLASS, "output not merged", (
+    "Your output still has an axis for the heads. Join them, num_heads behind seq and then the last two axes into one, before "
+    "W_o: look at merge_heads."))
 declare(CLASS, "far off on the trained layer", (
     "On the trained layer your attention is off by a large amount. Small made-up weights forgive such a slip, trained ones "
     "do not: mend what the other checks of this class say first."))
@@ -291,10 +368,17 @@ def checked_state(module: object, d_model: int) -> dict[str, Tensor]:
 
 def run(module: object, query: Tensor, key: Tensor, value: Tensor, *mask: Tensor, **named: Tensor) -> Tensor:
     """What forward returns, if it is one tensor; raises NotRight by name."""
-    output = module(query, key, value, *mask, **named)
+    try:
+        output = module(query, key, value, *mask, **named)
+    except TypeError as problem:
+        if "forward() " in str(problem) and "argument" in str(problem):
+            raise known(CLASS, "another signature") from None
+        raise
     if isinstance(output, tuple | list):
         raise known(CLASS, "returns a pair")
     expect.returned("forward(query, key, value)", output)
+    if isinstance(output, Tensor) and output.dim() == 4 and query.dim() == 3:
+        raise known(CLASS, "output not merged")
     return output
 
 
@@ -303,6 +387,8 @@ def stored(module: object) -> Tensor:
     weights = getattr(module, "attention_weights", None)
     if weights is None:
         raise known(CLASS, "weights not stored")
+    if not isinstance(weights, Tensor):
+        raise probes.not_a_tensor(weights, "attention_weights", f"a {type(weights).__name__}")
     return weights
 
 
@@ -334,6 +420,12 @@ def run_masked(module: object, query: Tensor, key: Tensor, value: Tensor, mask: 
     if output.dim() != 3:
         raise known(CLASS, "mask gets another shape")
     return output
+
+
+def no_gradient(name: str) -> NotRight:
+    """What to raise where no gradient reaches a parameter or an argument."""
+    return NotRight(f"No gradient reaches {name}. {known(CLASS, 'gradients do not arrive')}",
+                    mistake="gradients do not arrive")
 
 
 def run_cross(module: object, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -371,8 +463,7 @@ def dropped_blocks(make: Callable, d_model: int, num_heads: int, p: float | None
     query, source = torch.randn(batch, seq_q, d_model), 1 + torch.rand(batch, 1, d_model)
     module.eval()
     if not torch.allclose(run(module, query, source, source), source.expand_as(query), atol=1e-4):
-        raise NotRight("With a single key, every query should get the value of that key. Yours does not, even in eval mode, "
-                       "so dropout cannot be judged yet: mend first what the other checks say.")
+        raise known(CLASS, "dropout not judged yet")
     module.train()
     output = run(module, query, source, source)
     expect.shape(output, (batch, seq_q, d_model), "the output with a single key, in train(),")
@@ -503,6 +594,23 @@ _copied("in_proj_bias forgotten", bare="W_q W_k W_v", sentence=(
     "in out_proj.bias.)"))
 _copied("out_proj.bias forgotten", bare="W_o", sentence=(
     "The weights agree and the output does not: the bias of W_o was not copied. Its place is out_proj.bias."))
+@mistake(_TORCH, "q, k and v moved round", (
+    "Matrices and biases are all there and each is in the place of another. The rows of in_proj_weight and in_proj_bias come in "
+    "the order q, k, v: look at the order of your cat."))
+def _(want, state, h, query, key, value):
+    for order in itertools.permutations(LAYERS[:3]):
+        yield _wrong(want, state | {f"{name}.{part}": state[f"{other}.{part}"] for name, other in
+                                    zip(LAYERS[:3], order, strict=True) for part in ("weight", "bias")}, h, query, key, value)
+
+
+@mistake(_TORCH, "biases in another order", (
+    "The three matrices are in their places and the three biases are not: in in_proj_bias too the order is q, k, v."))
+def _(want, state, h, query, key, value):
+    for order in itertools.permutations(LAYERS[:3]):
+        yield _wrong(want, state | {f"{name}.bias": state[f"{other}.bias"] for name, other in zip(LAYERS[:3], order, strict=True)}, h, query,
+                     key, value)
+
+
 declare(_TORCH, "nothing copied", (
     "Your nn.MultiheadAttention has its own random matrices. Copy the weights of the four layers into in_proj_weight and "
     "out_proj.weight."))
@@ -624,7 +732,7 @@ def _(to_torch_mask):
     blocked = torch.tensor([[False, True, True], [False, False, True], [False, False, False]])
     for mask in (causal.bool(), causal, causal.float()):
         judge(_MASK, mask_of(to_torch_mask, mask), blocked, mask, what="to_torch_mask(causal mask)",
-              axes=("query", "key"))
+              axes=("query", "key"), fn=to_torch_mask)
 
 
 # ---------------------------------------------------------------- find_the_bug, shape and choice
@@ -649,7 +757,7 @@ def named_causes(causes: object) -> dict:
     """The answer itself, if it names one of the causes for each of the four letters; raises NotRight."""
     expect.answered(causes=causes)
     if type(causes) is not dict or set(causes) != set("ABCD"):
-        raise NotRight('causes should be a dict with the four keys "A", "B", "C" and "D".')
+        raise expect.form("causes", 'a dict with the four keys "A", "B", "C" and "D"')
     missing = [letter for letter in "ABCD" if causes[letter] is None]
     if missing:
         raise NotAttempted(f"no cause yet for {' and '.join(missing)}")
@@ -675,7 +783,7 @@ def one_cause(causes: object, letter: str, right: str) -> None:
 def _(causes):
     # By form only: the causes are for the hidden tests.
     if len(set(named_causes(causes).values())) < 4:
-        raise NotRight("Two modules have the same cause in your answer. The four are broken in four ways.")
+        raise NotRight("Two modules have the same cause in your answer. The four are broken in four ways: look at them again.")
 
 
 declare("shape_and_choice", "averaged over the heads", (
@@ -704,8 +812,7 @@ def _(shape_cross_weights, answer_defaults):
     # By form: the values are for the hidden tests.
     expect.answered(shape_cross_weights=shape_cross_weights, answer_defaults=answer_defaults)
     four_axes(shape_cross_weights)
-    if type(answer_defaults) is not str or answer_defaults.strip().upper() not in ("A", "B", "C", "D"):
-        raise NotRight('answer_defaults should be one letter in quotes: "A", "B", "C" or "D".')
+    expect.letter(answer_defaults, "answer_defaults")
 
 
 def four_axes(got: object) -> None:
@@ -713,4 +820,4 @@ def four_axes(got: object) -> None:
     if type(got) is tuple and len(got) == 3:
         raise known("shape_and_choice", "averaged over the heads")
     if type(got) is not tuple or len(got) != 4 or not all(type(size) is int for size in got):
-        raise NotRight("shape_cross_weights should be a tuple of four whole numbers, such as (2, 3, 4, 5).")
+        raise expect.form("shape_cross_weights", "a tuple of four whole numbers, such as (2, 3, 4, 5)")
