@@ -19,7 +19,8 @@ def answered(**answers: object) -> None:
     """Raise NotAttempted, naming every answer that is still None."""
     missing = [name for name, value in answers.items() if value is None]
     if missing:
-        raise NotAttempted(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} still None")
+        names = " and ".join([", ".join(missing[:-1])] * (len(missing) > 1) + missing[-1:])
+        raise NotAttempted(f"{names} {'is' if len(missing) == 1 else 'are'} still None")
 
 
 def returned(what: str, value: object) -> None:
@@ -92,7 +93,9 @@ def numbers(got: object, expected: Sequence[float], what: str, atol: float = 0.0
     """Raise NotRight unless ``got`` is a list or tuple of plain numbers within ``atol`` of ``expected``."""
     answered(**{what: got})
     if type(got) not in (list, tuple) or not all(type(item) in (int, float) for item in got):
-        raise NotRight(f"{what} should be a list of plain numbers, such as [1.5, 2.0]; it is {_kind(got)}.")
+        held = [] if type(got) not in (list, tuple) else [item for item in got if type(item) not in (int, float)]
+        raise NotRight(f"{what} should be a list of plain numbers, such as [1.5, 2.0]; "
+                       f"it {f'holds {_kind(held[0])}' if held else f'is {_kind(got)}'}.")
     if len(got) != len(expected):
         raise NotRight(f"{what} has {len(got)} numbers; it should have {len(expected)}.")
 
