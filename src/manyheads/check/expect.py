@@ -115,7 +115,8 @@ def choice(got: object, expected: str, what: str, why: Mapping[str, str] | None 
     """Raise NotRight unless ``got`` is the letter ``expected``; ``why`` says for each wrong letter why it is wrong."""
     answered(**{what: got})
     if type(got) is not str or len(got.strip()) != 1:
-        raise NotRight(f'{what} should be one letter in quotes, such as "A"; it is {_kind(got)}.')
+        found = repr(got) if type(got) is str and len(got) <= 20 else _kind(got)
+        raise NotRight(f'{what} should be one letter in quotes, such as "A"; it is {found}.')
     letter = got.strip().upper()
     if letter != expected:
         raise NotRight((why or {}).get(letter, f"{what}: {letter} is not one of the choices."))
