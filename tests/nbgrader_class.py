@@ -7,8 +7,8 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 
-from manyheads.course.build import find_tools, nbgrader_config
 from manyheads.course.lesson import Course
+from manyheads.course.stock import find_tools, nbgrader_config
 
 
 class Class:

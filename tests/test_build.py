@@ -1,5 +1,6 @@
 """Building a lesson: what is made, and that it is always the same."""
 
+import fcntl
 import json
 import os
 
@@ -8,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tiny_course import DEMO, LESSON, text, tiny_course
 
+from manyheads.cli import main
 from manyheads.course import commands
 from manyheads.course.build import build, check, tidy
 from manyheads.course.lesson import TOTALS, Refused
@@ -78,7 +80,8 @@ def test_the_stock_generate_assignment_makes_the_same_release(built, tmp_path):
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
 
-    from manyheads.course.build import build_into, nbgrader_config
+    from manyheads.course.build import build_into
+    from manyheads.course.stock import nbgrader_config
 
     course = build_into(tmp_path / "course", [LESSON], origin=built)
     config = nbgrader_config(course)
@@ -98,6 +101,65 @@ def test_a_refused_lesson_leaves_everything_as_it_was(built, tmp_path):
         build(course, solutions=False)
     assert before == {step: files(course.root / step) for step in ("source", "release")}
     assert not list((course.root / "source").glob(".*"))
+
+
+@pytest.mark.parametrize("broken", ["{broken", "{}", "[]", '{"nbformat": 4, "nbformat_minor": 5, "cells": [{}], "metadata": {}}'])
+def test_a_source_that_cannot_be_read_is_named_by_build_and_adopt(tmp_path, monkeypatch, broken):
+    course = tiny_course(tmp_path / "course")
+    course.folder("source", LESSON).mkdir(parents=True)
+    course.notebook("source", LESSON).write_text(broken)
+    monkeypatch.chdir(course.root)
+    for command in (commands.build, commands.adopt):
+        result = CliRunner().invoke(command, [LESSON])
+        assert result.exit_code == 1
+        assert f"source/{LESSON}/{LESSON}.ipynb is not a notebook" in result.output
+    assert course.notebook("source", LESSON).read_text() == broken
+
+
+def test_a_lesson_is_named_or_given_as_a_path(tmp_path, monkeypatch):
+    (course := tiny_course(tmp_path / "course")).root.joinpath("deep down").mkdir()
+    monkeypatch.chdir(course.root / "deep down")
+    given = [LESSON, f"../lessons/{LESSON}.md", f"source/{LESSON}/"]
+    result = CliRunner().invoke(commands.build, ["--no-solutions", *given])
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines() == [f"{LESSON}: source, release (solutions not run)"]
+
+
+def test_a_build_that_is_broken_off_leaves_everything_as_it_was(tmp_path, monkeypatch):
+    course = tiny_course(tmp_path / "course")
+    build(course, solutions=False)
+    before = files(course.root)
+    course.text(LESSON).write_text(text(demo=DEMO.replace("two times two", "2 * 2")))
+
+    def broken_off(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nbgrader.preprocessors.ClearOutput.preprocess", broken_off)
+    with pytest.raises(KeyboardInterrupt):  # nbgrader itself calls it a failed conversion, and goes on
+        build(course, solutions=False)
+    assert {**files(course.root), f"lessons/{LESSON}.md": b""} == {**before, f"lessons/{LESSON}.md": b""}
+
+
+def test_builds_swap_their_notebooks_in_one_after_the_other(tmp_path, monkeypatch):
+    course, swapped = tiny_course(tmp_path / "course"), []
+
+    def swap(made, place):
+        with open(course.root / "nbgrader_config.py", "rb") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # what another build would wait for
+        swapped.append(place)
+
+    monkeypatch.setattr("manyheads.course.build._swap_in", swap)
+    build(course, solutions=False)
+    assert swapped == [course.folder("source", LESSON), course.folder("release", LESSON)]
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
+    course = tiny_course(tmp_path / "course")
+    (course.root / "source").write_text("a file where the build wants a folder")
+    monkeypatch.chdir(course.root)
+    result = CliRunner().invoke(main, ["build", "--no-solutions"])
+    assert result.exit_code == 1
+    assert len(result.output.splitlines()) == 1 and str(course.root / "source") in result.output
 
 
 def test_helper_files_reach_students(tmp_path):

@@ -108,6 +108,17 @@ def test_every_code_cell_has_a_role_or_nbgrader_metadata(tmp_path):
     assert "'tset'" in only(tmp_path / "unknown", text(demo=DEMO.replace("demo\n", "tset\n"))).what
 
 
+def test_a_written_answer_does_not_swallow_the_next_section(tmp_path):
+    problem = only(tmp_path, text(written=WRITTEN + "\n## 2. The next section\n\nIts text.\n"))
+    assert problem.cell == "cell 8 (written)"
+    assert "'## 2. The next section'" in problem.what and "`+++`" in problem.remedy
+
+
+def test_a_written_answer_may_hold_code_with_comments():
+    fenced = WRITTEN + "\n```python\n# twice\nx + x  # also right\n```\n\nA head #1 is no heading, nor is a\n#hashtag.\n"
+    assert refuse.source_problems(LESSON, read_lesson(text(written=fenced), LESSON)) == []
+
+
 # ---- solutions and set-up -------------------------------------------------------------------------------------
 
 
@@ -230,6 +241,13 @@ def test_a_second_notebook_among_the_helpers_is_refused(tmp_path):
     course.helpers(LESSON).mkdir()
     (course.helpers(LESSON) / "draft.ipynb").write_text("{}")
     with pytest.raises(Refused, match="a helper file is a notebook"):
+        build.build(course, solutions=False)
+
+
+def test_a_text_in_another_encoding(tmp_path):
+    course = tiny_course(tmp_path / "course")
+    course.text(LESSON).write_bytes(text().replace("tiny", "t\u00efny").encode("latin-1"))
+    with pytest.raises(Refused, match="01_motivation.md is not UTF-8"):
         build.build(course, solutions=False)
 
 

@@ -163,6 +163,17 @@ def test_the_mentor_finds_a_passage_by_its_words(sample):
     assert look_up("02_head_split", "transposing")[0].text == "Cut, then transpose.", "endings do not matter"
 
 
+@pytest.mark.parametrize(("lesson", "question", "source"), [
+    ("01_motivation", "my weights do not sum to one", "Symptom of softmax_row"),
+    ("01_motivation", "what is a head?", "Flashcard head"),
+    ("01_motivation", "why do we divide by sqrt d_k?", "Flashcard √d_k"),
+    ("02_head_split", "what is d_k?", "Flashcard d_k"),
+    ("02_head_split", "view size is not compatible", "Symptom of merge_heads"),
+])
+def test_the_mentor_finds_in_the_lessons_what_a_student_asks(lesson, question, source):
+    assert look_up(lesson, question)[0].source == source
+
+
 def test_the_mentor_says_nothing_rather_than_anything(sample):
     assert look_up("02_head_split", "what is the weather like?") == []
     assert look_up("02_head_split", "") == []

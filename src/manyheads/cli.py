@@ -27,6 +27,16 @@ class _LazyGroup(click.Group):
         module, attribute = _HOME[name].split(":")
         return getattr(importlib.import_module(module), attribute)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """A folder that cannot be written, a full disk: one line, not a traceback."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            said = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+            raise click.ClickException(said) from error
+
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="manyheads")

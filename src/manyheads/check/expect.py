@@ -21,7 +21,8 @@ def answered(**answers: object) -> None:
     """Raise NotAttempted, naming every answer that is still None."""
     missing = [name for name, value in answers.items() if value is None]
     if missing:
-        raise NotAttempted(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} still None")
+        names = " and ".join([", ".join(missing[:-1])] * (len(missing) > 1) + missing[-1:])
+        raise NotAttempted(f"{names} {'is' if len(missing) == 1 else 'are'} still None")
 
 
 def returned(what: str, value: object) -> None:
@@ -98,7 +99,9 @@ def numbers(got: object, expected: Sequence[float], what: str, atol: float = 0.0
     """
     answered(**{what: got})
     if type(got) not in (list, tuple) or not all(type(item) in (int, float) for item in got):
-        raise form(what, f"a list of plain numbers, such as [1.5, 2.0]; it is {_kind(got)}")
+        held = [] if type(got) not in (list, tuple) else [item for item in got if type(item) not in (int, float)]
+        found = f"holds {_kind(held[0])}" if held else f"is {_kind(got)}"
+        raise form(what, f"a list of plain numbers, such as [1.5, 2.0]; it {found}")
     if len(got) != len(expected):
         raise probes.not_right("another length", what=what, mine=len(got), right=len(expected), items="numbers")
 
@@ -121,7 +124,8 @@ def choice(got: object, expected: str, what: str, why: Mapping[str, str | NotRig
     """
     answered(**{what: got})
     if type(got) is not str or len(got.strip()) != 1:
-        raise form(what, f'one letter in quotes, such as "A"; it is {_kind(got)}')
+        found = repr(got) if type(got) is str and len(got) <= 20 else _kind(got)
+        raise form(what, f'one letter in quotes, such as "A"; it is {found}')
     letter = got.strip().upper()
     if letter != expected:
         raise _explained((why or {}).get(letter, f"{what}: {letter} is not one of the choices. Look at them again."))

@@ -108,6 +108,20 @@ def _(Q, K, V):
     return _scaled_by(1 / Q.shape[1], Q, K)
 
 
+@_wrong_weights("scaled by three",
+                "You divided the scores by the root of 3, the d_k of the running example. Other queries have other "
+                "lengths: take d_k from the last axis of Q.")
+def _(Q, K, V):
+    return _scaled_by(3 ** -0.5, Q, K)
+
+
+@_wrong_weights("scaled after the softmax",
+                "You divided the weights instead of the scores, so your rows do not sum to 1. The division belongs "
+                "inside the softmax: look at the brackets of the formula.")
+def _(Q, K, V):
+    return _scaled_by(1, Q, K) / Q.shape[1] ** 0.5
+
+
 @_wrong_weights("scaled by the number of words",
                 "You divided the scores by the root of the number of words. What counts is the length of one query: "
                 "look at the last axis of Q.")
@@ -203,14 +217,15 @@ def pair(got: object, N: int, M: int, d_v: int) -> tuple[Tensor, Tensor]:
 @exercise("one_head", lesson=_LESSON, points=3, hidden=3, names=("one_head",))
 def _(one_head):
     # K is twice the unit vectors and the root of d_k is 2, so scaled scores are the first features of Q: logarithms
-    # of known shares. Equal N and M come first: there a swapped Q and K gives numbers that can be named.
-    shares = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0], [2.0, 6.0, 8.0]])
-    V = torch.tensor([[8.0, 0, 0, 16, 1], [0, 8, 0, 0, 2], [0, 0, 16, 0, 3]])
-    K = 2 * torch.eye(3, 4)
-    for rows in (shares, shares[:2]):
-        Q = torch.cat([rows.log(), torch.full((len(rows), 1), 0.7)], dim=1)
+    # of known shares. Equal N and M come first: there a swapped Q and K gives numbers that can be named. No size is 3,
+    # the d_k of the running example: so a 3 written by hand shows.
+    shares = torch.tensor([[1.0, 3.0], [5.0, 3.0], [1.0, 7.0], [6.0, 2.0], [1.0, 15.0]])
+    V = torch.tensor([[8.0, 0, 16, 1, 0, 4], [0, 8, 0, 2, 16, 0]])
+    K = 2 * torch.eye(2, 4)
+    for rows in (shares[:2], shares):
+        Q = torch.cat([rows.log(), torch.full((len(rows), 2), 0.7)], dim=1)
         weights = rows / rows.sum(1, keepdim=True)
-        output, found = pair(one_head(Q.clone(), K.clone(), V.clone()), len(rows), 3, 5)
+        output, found = pair(one_head(Q.clone(), K.clone(), V.clone()), len(rows), 2, 6)
         judge("one_head", (output, found), (weights @ V, weights), Q, K, V, what="one_head(Q, K, V)",
               parts=("output", "weights"), fn=one_head)
 

@@ -12,7 +12,9 @@ from .lesson import (
     cell_label,
     compact_notebook,
     fingerprint,
+    lesson_text,
     read_lesson,
+    read_notebook,
     role_of,
     write_lesson,
 )
@@ -27,11 +29,11 @@ def adopt(course: Course, lesson: str, force: bool = False) -> list[str]:
     path = course.notebook("source", lesson)
     if not path.is_file():
         raise Refused(lesson, Problem(None, f"there is no source/{lesson}/{lesson}.ipynb", "Build the lesson first."))
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read_notebook(path, lesson)
     if not edited_by_hand(course, lesson):
         return [f"source/{lesson}/ is as the build left it: nothing to adopt."]
     text = course.text(lesson)
-    old = text.read_text(encoding="utf-8") if text.is_file() else None
+    old = lesson_text(course, lesson) if text.is_file() else None
     if old is not None and not force:
         _refuse_losing(lesson, old, notebook)
     new = _as_text(lesson, notebook)

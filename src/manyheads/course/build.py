@@ -5,14 +5,12 @@ The class gradebook is never opened.
 """
 
 import contextlib
+import fcntl
 import hashlib
-import json
-import logging
 import os
 import re
 import secrets
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,10 +25,11 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import Execute
 from nbgrader.utils import capture_log, temp_attrs
 from sqlalchemy import create_engine
-from traitlets.config import Config, PyFileConfigLoader
+from traitlets.config import Config
 
 from . import refuse
-from .lesson import LANGUAGE_INFO, Course, Problem, Refused, fingerprint, read_lesson
+from .lesson import LANGUAGE_INFO, Course, Problem, Refused, fingerprint, lesson_text, read_lesson, read_notebook
+from .stock import find_tools, nbgrader_config, quiet, stop_if_interrupted
 
 STEPS = ("source", "release", "solutions")
 # Files of no interest beside a notebook; the same list as nbgrader's CourseDirectory.ignore.
@@ -67,8 +66,9 @@ def build(
                 if solutions:
                     run_blank(scratch, lesson)
                     make_solution(course, scratch, lesson)
-                for step in STEPS if solutions else STEPS[:2]:
-                    _swap_in(scratch.folder(step, lesson), course.folder(step, lesson))
+                with _one_at_a_time(course):
+                    for step in STEPS if solutions else STEPS[:2]:
+                        _swap_in(scratch.folder(step, lesson), course.folder(step, lesson))
             built.append(lesson)
             say(f"{lesson}: {', '.join(STEPS)}" if solutions else f"{lesson}: source, release (solutions not run)")
         except Refused as error:
@@ -158,11 +158,7 @@ def make_lesson(course: Course, scratch: Course, lesson: str) -> None:
 
 def make_source(course: Course, lesson: str) -> NotebookNode:
     """The source notebook of a lesson. Raises Refused."""
-    text = course.text(lesson)
-    if not text.is_file():
-        known = ", ".join(course.lessons()) or "none"
-        raise Refused(lesson, Problem(None, f"there is no lessons/{lesson}.md", f"Lessons that exist: {known}."))
-    notebook = read_lesson(text.read_text(encoding="utf-8"), lesson)
+    notebook = read_lesson(lesson_text(course, lesson), lesson)
     problems = refuse.source_problems(lesson, notebook)
     if problems:
         raise Refused(lesson, *problems)
@@ -191,11 +187,14 @@ def helper_hashes(folder: Path, but: str = "") -> dict[str, str]:
 
 
 def edited_by_hand(course: Course, lesson: str) -> bool:
-    """Whether the source folder holds an edit that neither the build nor `adopt` has seen."""
+    """Whether the source folder holds an edit that neither the build nor `adopt` has seen.
+
+    Raises Refused if its notebook cannot be read.
+    """
     path = course.notebook("source", lesson)
     if not path.is_file():
         return False
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read_notebook(path, lesson)
     header = notebook.metadata.get("manyheads", {})
     helpers = helper_hashes(path.parent, but=path.name)
     return header.get("built") != fingerprint(notebook) or dict(header.get("files", {})) != helpers
@@ -280,11 +279,6 @@ def _imported_files() -> list[Path]:
 # ---- nbgrader -------------------------------------------------------------------------------------------------
 
 
-def nbgrader_config(course: Course) -> Config:
-    """The configuration of a course, as nbgrader reads it from nbgrader_config.py."""
-    return PyFileConfigLoader("nbgrader_config.py", path=str(course.root)).load_config()
-
-
 def _build_config(scratch: Course) -> Config:
     config = nbgrader_config(scratch)
     config.CourseDirectory.root = str(scratch.root)
@@ -298,7 +292,7 @@ def convert(scratch: Course, lesson: str, step: str) -> None:
     """Run nbgrader's converter for `step`. Its return code says nothing, so look at what it made."""
     config = _build_config(scratch)
     api = NbGraderAPI(coursedir=CourseDirectory(config=config), config=config)
-    with _quiet(api), _as_a_reader():
+    with quiet(api.log), _as_a_reader():
         if step == "release":
             result = api.generate_assignment(lesson, force=True, create=True)
         else:
@@ -306,6 +300,7 @@ def convert(scratch: Course, lesson: str, step: str) -> None:
                 converter = GenerateSolution(coursedir=api.coursedir, parent=api)
                 converter.force = True
                 result = capture_log(converter)
+    stop_if_interrupted(result)
     if not result["success"] or not scratch.notebook(step, lesson).is_file():
         log = result.get("log") or result.get("error", "")
         # The exception itself stands at the end of an indented traceback; what follows only points at it.
@@ -321,12 +316,6 @@ def _execute(scratch: Course, notebook: NotebookNode, folder: Path) -> NotebookN
     return notebook
 
 
-def find_tools() -> None:
-    """nbgrader calls `alembic` by name: make sure it is found when the environment was not activated."""
-    if shutil.which("alembic") is None:
-        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-
-
 @contextlib.contextmanager
 def _as_a_reader() -> Iterator[None]:
     """Without NBGRADER_EXECUTION: demonstrations show themselves."""
@@ -339,23 +328,20 @@ def _as_a_reader() -> Iterator[None]:
             os.environ["NBGRADER_EXECUTION"] = kept
 
 
-@contextlib.contextmanager
-def _quiet(api: NbGraderAPI) -> Iterator[None]:
-    """nbgrader's log is captured and shown when something fails; keep it off the screen."""
-    handlers, propagate = api.log.handlers[:], api.log.propagate
-    api.log.handlers, api.log.propagate = [logging.NullHandler()], False
-    try:
-        yield
-    finally:
-        api.log.handlers, api.log.propagate = handlers, propagate
-
-
 # ---- files ----------------------------------------------------------------------------------------------------
 
 
 def _write(notebook: NotebookNode, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _one_at_a_time(course: Course) -> Iterator[None]:
+    """Wait until no other build swaps its notebooks into this course."""
+    with open(course.root / "nbgrader_config.py", "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given up when the file is closed, also by a crash
+        yield
 
 
 def _swap_in(made: Path, place: Path) -> None:
@@ -387,8 +373,8 @@ def _stale_solution(course: Course, scratch: Course, lesson: str) -> list[Stale]
     if not path.is_file():
         return [Stale(name, "missing")]
     try:
-        solution = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    except (ValueError, json.JSONDecodeError):
+        solution = read_notebook(path, lesson)
+    except Refused:
         return [Stale(name, "no notebook")]
     source_path = scratch.notebook("source", lesson)
     source = nbformat.read(source_path, as_version=4)

@@ -1,5 +1,7 @@
 """The instructor's commands around lessons: build, adopt, gradebook."""
 
+from pathlib import Path
+
 import click
 
 
@@ -10,6 +12,11 @@ def _course():
         return Course.find()
     except FileNotFoundError as error:
         raise click.ClickException(str(error)) from error
+
+
+def _named(lessons: tuple[str, ...]) -> list[str]:
+    """Lesson names, each once, from names or from paths such as lessons/02_head_split.md."""
+    return list(dict.fromkeys(Path(lesson).stem for lesson in lessons))
 
 
 def _with_sample(course, lessons: list[str] | None) -> list[str]:
@@ -43,7 +50,7 @@ def build(lessons: tuple[str, ...], check: bool, solutions: bool) -> None:
     from .lesson import Refused
 
     course = _course()
-    wanted = [name.removesuffix(".md").removeprefix("lessons/") for name in lessons] or None
+    wanted = _named(lessons) or None
     try:
         if check:
             stale = rooms.check(course, wanted)
@@ -82,7 +89,7 @@ def adopt(lesson: str, force: bool) -> None:
     from .lesson import Refused
 
     try:
-        for line in take_back(_course(), lesson.removesuffix(".md").removeprefix("lessons/"), force=force):
+        for line in take_back(_course(), *_named((lesson,)), force=force):
             click.echo(line)
     except Refused as error:
         raise click.ClickException(f"refused\n{error}") from error
@@ -111,11 +118,15 @@ def sync(lessons: tuple[str, ...]) -> None:
         manyheads gradebook sync
         manyheads gradebook sync 02_head_split
     """
+    from sqlalchemy.exc import DatabaseError
+
     from .gradebook import sync as bring_up
     from .lesson import Refused
 
     try:
-        for line in bring_up(_course(), list(lessons) or None):
+        for line in bring_up(_course(), _named(lessons) or None):
             click.echo(line)
     except Refused as error:
         raise click.ClickException(f"refused\n{error}") from error
+    except DatabaseError as error:  # locked, not writable, no gradebook
+        raise click.ClickException(f"the gradebook cannot be used: {error.orig}") from error

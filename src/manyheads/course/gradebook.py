@@ -14,8 +14,9 @@ from pathlib import Path
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Notebook, SubmittedNotebook
 from nbgrader.coursedir import CourseDirectory
 
-from .build import convert, find_tools, nbgrader_config, scratch_course, scratch_database
+from .build import convert, scratch_course, scratch_database
 from .lesson import Course, Problem, Refused
+from .stock import find_tools, nbgrader_config
 
 _KINDS = ("grade", "solution", "task", "source")
 # The columns of each kind that come from source/ (the others are ids).

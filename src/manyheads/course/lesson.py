@@ -171,6 +171,32 @@ def role_of(cell: NotebookNode) -> str | None:
     return cell.metadata.get("manyheads", {}).get("role")
 
 
+def lesson_text(course: Course, lesson: str) -> str:
+    """The text of a lesson. Raises Refused if there is none, or if it is no UTF-8."""
+    try:
+        return course.text(lesson).read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError):
+        known = ", ".join(course.lessons()) or "none"
+        problem = Problem(None, f"there is no lessons/{lesson}.md", f"Lessons that exist: {known}.")
+    except UnicodeDecodeError as error:
+        problem = Problem(None, f"lessons/{lesson}.md is not UTF-8 (byte {error.start})", "Save it as UTF-8.")
+    raise Refused(lesson, problem)
+
+
+def read_notebook(path: Path, lesson: str) -> NotebookNode:
+    """The notebook at source/LESSON/ or solutions/LESSON/. Raises Refused if the file is no notebook."""
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        return notebook
+    except OSError:
+        raise
+    except Exception as error:  # nbformat raises many kinds: no JSON, no notebook, a later format
+        what = f"{path.parent.parent.name}/{lesson}/{path.name} is not a notebook that can be read"
+        remedy = "Mend it; or, if it holds no edit of yours, delete it and build the lesson."
+        raise Refused(lesson, Problem(None, what, remedy)) from error
+
+
 def read_lesson(text: str, lesson: str) -> NotebookNode:
     """The source notebook of a lesson text, completed but not yet checked (see `refuse`).
 

@@ -106,6 +106,9 @@ def _cell_problems(cell: NotebookNode) -> list[tuple[str, str]]:
     if cell.cell_type != "code":
         if is_grade(cell) != is_solution(cell):
             problems.append(("a written answer needs both", "Write `grade: true` and `solution: true`."))
+        if is_solution(cell) and (heading := _heading(cell.source)):
+            remedy = "Students would not get it: everything in the cell is the model answer. End the cell with `+++` above."
+            problems.append((f"its model answer holds the heading {heading!r}", remedy))
         return problems
     role = role_of(cell)
     if role is None:
@@ -124,6 +127,17 @@ def _cell_problems(cell: NotebookNode) -> list[tuple[str, str]]:
     elif is_solution(cell):
         problems += _solution_problems(cell)
     return problems
+
+
+def _heading(markdown: str) -> str | None:
+    """The first heading line outside fenced code."""
+    fence = None
+    for line in markdown.splitlines():
+        if border := re.match(r" {0,3}(`{3,}|~{3,})", line):
+            fence = border[1][:3] if fence is None else None if border[1].startswith(fence) else fence
+        elif fence is None and re.match(r" {0,3}#{1,6}(\s|$)", line):
+            return line.strip()
+    return None
 
 
 def _test_problems(cell: NotebookNode, tree: ast.Module) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from nbgrader.utils import determine_grade
 
 from manyheads.course import sample
 from manyheads.course.build import Stale, solution_hash, tidy
-from manyheads.course.lesson import Course
+from manyheads.course.lesson import Course, Refused, read_notebook
 
 from . import feedback, intake
 from .nbgrading import Nbgrader
@@ -47,7 +47,7 @@ def stale_sample(course: Course, lessons: list[str] | None = None) -> list[Stale
         name = path.relative_to(course.root).as_posix()
         if not path.is_file():
             stale.append(Stale(name, "missing"))
-        elif nbformat.read(path, as_version=4).metadata.get("manyheads", {}).get("sample") != _hash(course, lesson):
+        elif _made_of(path, lesson) != _hash(course, lesson):
             stale.append(Stale(name, "the source, the sample answers or the grader changed since it was graded"))
     return stale
 
@@ -72,6 +72,14 @@ def _graded(course: Course, lesson: str, scratch: Course) -> nbformat.NotebookNo
     tidy(nb)
     nb.metadata["manyheads"] = {**nb.metadata.get("manyheads", {}), "sample": _hash(course, lesson)}
     return nb
+
+
+def _made_of(path: Path, lesson: str) -> str | None:
+    """The hash that a committed sample carries, if it can be read."""
+    try:
+        return read_notebook(path, lesson).metadata.get("manyheads", {}).get("sample")
+    except Refused:
+        return None
 
 
 def _hash(course: Course, lesson: str) -> str:

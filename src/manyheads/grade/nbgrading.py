@@ -1,10 +1,8 @@
 """nbgrader's own steps on a course folder, without trusting what they return: each looks at what it made."""
 
 import contextlib
-import logging
 import os
 import re
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +17,8 @@ from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 from traitlets.log import get_logger
 
-from manyheads.course.build import nbgrader_config
 from manyheads.course.lesson import Course
+from manyheads.course.stock import find_tools, nbgrader_config, quiet, stop_if_interrupted
 
 # The last line of a traceback in nbgrader's log, which indents them.
 _EXCEPTION = re.compile(r"^    [A-Za-z_][\w.]*(Error|Exception|Entry|Interrupt|Died)\b")
@@ -38,7 +36,7 @@ class Nbgrader:
         self.config: Config = nbgrader_config(course)
         self.config.CourseDirectory.root = str(course.root)
         self.config.CourseDirectory.db_url = f"sqlite:///{course.root / 'gradebook.db'}"
-        with _without_handlers(get_logger()):  # it complains about a missing exchange, which nobody needs here
+        with quiet(get_logger()):  # it complains about a missing exchange, which nobody needs here
             self.api = NbGraderAPI(coursedir=CourseDirectory(config=self.config), config=self.config)
 
     def release(self, lesson: str) -> None:
@@ -69,7 +67,7 @@ class Nbgrader:
         plugin.to = str(path)
 
         def write() -> dict:
-            with _without_handlers(plugin.log), self.gradebook() as gradebook:
+            with quiet(plugin.log), self.gradebook() as gradebook:
                 plugin.export(gradebook)
             return {"success": True}
 
@@ -84,8 +82,9 @@ class Nbgrader:
 
     def _run(self, step, made: Path) -> None:
         made.unlink(missing_ok=True)  # so that an old file is no proof
-        with _without_handlers(self.api.log), _environment():
+        with quiet(self.api.log), _environment():
             result = step()
+        stop_if_interrupted(result)
         if not result["success"] or not made.is_file():
             raise Failed(_reason(result))
 
@@ -99,32 +98,17 @@ def _reason(result: dict) -> str:
 
 
 @contextlib.contextmanager
-def _without_handlers(log: logging.Logger) -> Iterator[None]:
-    """nbgrader's log is captured in the result of each step; keep it off the screen."""
-    handlers, propagate = log.handlers[:], log.propagate
-    log.handlers, log.propagate = [logging.NullHandler()], False
-    try:
-        yield
-    finally:
-        log.handlers, log.propagate = handlers, propagate
-
-
-@contextlib.contextmanager
 def _environment() -> Iterator[None]:
-    """nbgrader calls `alembic` by name: have the programs of this Python on the path, activated or not.
-
-    One BLAS thread in the kernels is faster than many on tiny tensors, and gentler on a shared machine.
-    """
-    kept = {name: os.environ.get(name) for name in ("PATH", "OMP_NUM_THREADS")}
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), kept["PATH"] or ""])
+    """One BLAS thread in the kernels: faster than many on tiny tensors, and gentler on a shared machine."""
+    find_tools()
+    kept = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SAWarning)  # of nbgrader's own queries
             yield
     finally:
-        for name, value in kept.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        if kept is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = kept

@@ -23,28 +23,33 @@ STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Passage:
-    """A piece of the course's text: ``source`` says where it stands; ``spoiler`` text is shown closed."""
+    """A piece of the course's text: ``source`` says where it stands; ``spoiler`` text is shown closed.
+
+    ``names`` say what it is about: the term, the exercise, what a person with this symptom sees.
+    """
 
     source: str
     text: str
     spoiler: bool
+    names: tuple[str, ...]
 
 
 def look_up(lesson: str, question: str) -> list[Passage]:
     """At most three passages of ``lesson`` that share words with ``question``, the best first; [] when none does.
 
-    A word counts more the rarer it is in the lesson (inverse document frequency), and most where it names the term or
-    the exercise. Raises UnknownName for a lesson that is not there.
+    A word counts more the rarer it is in the lesson (inverse document frequency), and a passage up to three times as
+    much when its term, exercise or symptom is named. Raises UnknownName for a lesson that is not there.
     """
     passages = _passages(lesson_texts(lesson))
-    names = [set(_words(passage.source)) for passage in passages]
-    bags = [name | set(_words(passage.text)) for name, passage in zip(names, passages, strict=True)]
+    names = [[set(_words(name)) for name in passage.names] for passage in passages]
+    bags = [set(_words(f"{passage.source} {passage.text}")) for passage in passages]
     frequency = Counter(word for bag in bags for word in bag)
     asked = set(_words(question))
 
-    def score(name: set[str], bag: set[str]) -> float:
-        shared = sum((2 if word in name else 1) * math.log(1 + len(bags) / frequency[word]) for word in asked & bag)
-        return shared / math.sqrt(5 + len(bag))  # so that a long text does not win by its length alone
+    def score(names: list[set[str]], bag: set[str]) -> float:
+        shared = sum(math.log(1 + len(bags) / frequency[word]) for word in asked & bag)
+        named = max((len(asked & name) / len(name) for name in names if name), default=0)
+        return shared * (1 + 2 * named) / math.sqrt(5 + len(bag))  # a long text must not win by its length alone
 
     ranked = sorted(zip(map(score, names, bags), passages, strict=True), key=lambda pair: -pair[0])
     return [passage for points, passage in ranked[:MOST_PASSAGES] if points > 0]
@@ -96,16 +101,16 @@ def answer_html(question: str, passages: list[Passage]) -> str:
 def _passages(texts: LessonTexts) -> list[Passage]:
     found = []
     for exercise, pairs in texts.symptoms.items():
-        found += [Passage(f"Symptom of {exercise}", f"{seen} → {look}", spoiler=False) for seen, look in pairs]
-    found += [Passage(f"Flashcard {card.term}", card.meaning, spoiler=False) for card in texts.flashcards]
+        found += [Passage(f"Symptom of {exercise}", f"{seen} → {look}", False, (exercise, seen)) for seen, look in pairs]
+    found += [Passage(f"Flashcard {card.term}", card.meaning, False, (card.term,)) for card in texts.flashcards]
     for exercise, hints in texts.hints.items():
         found += [
-            Passage(f"Hint {number} of {len(hints)} for {exercise}", hint, spoiler=True)
+            Passage(f"Hint {number} of {len(hints)} for {exercise}", hint, True, (exercise,))
             for number, hint in enumerate(hints, start=1)
         ]
     for number, question in enumerate(texts.quiz, start=1):
         for choice in question.choices:
-            found.append(Passage(f"Quiz question {number}", f"“{choice.text}” {choice.why}", spoiler=True))
+            found.append(Passage(f"Quiz question {number}", f"“{choice.text}” {choice.why}", True, ()))
     return found
 
 
