@@ -336,7 +336,8 @@ declare("catches_wrong_split", "misses reversed heads",
         "A split with its heads in reversed order gets past you. Each head must be where its number says: compare "
         "head 1 (index 0) with the first d_k features.")
 declare("catches_wrong_split", "lets the error through",
-        "A split that raises is a wrong split. Your function passed the error on; it should catch it and return True.")
+        "A split that raises is a wrong split, so the answer is True. Your function let the error pass, or called that "
+        "split right: catch the error and return True.")
 declare("catches_wrong_split", "misses another shape",
         "A split that returns another shape gets past you. Compare the shape too, before or together with the values.")
 declare("catches_wrong_split", "not a plain bool",
