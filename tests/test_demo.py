@@ -1,7 +1,7 @@
 """The main job on the lessons that exist: a sample class from release to a table of grades."""
 
-import io
 import csv
+import io
 import shutil
 from pathlib import Path
 
