@@ -65,7 +65,7 @@ def test_a_marked_word_tells_its_row_and_odd_sentences_are_explained():
 def test_the_explorer_of_trained_heads_follows_its_controls(displayed):
     learn.trained_heads_explorer()
     text, layer, head, special, word, picture, _ = displayed[0].children
-    text.value, layer.value, head.value, word.value = TEXT, 3, 10, 2
+    text.value, layer.value, head.value, word.value = TEXT, 3, 10, 3
     assert trained_heads_svg(TEXT, 3, 10, True, 2) in picture.value
     special.value = False
     assert word.label == "3 saw", "the place stays, the words are counted anew"

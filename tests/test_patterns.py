@@ -118,7 +118,7 @@ def test_what_cannot_be_drawn_is_explained():
 def test_the_explorer_follows_its_controls_and_leaves_a_static_twin(displayed):
     assert learn.patterns_explorer() is None
     explorer, twin = displayed
-    assert "Static picture (d_model = 16, num_heads = 4, seed = 0)" in twin["text/plain"]
+    assert "Static picture (d_model = 16, num_heads = 4, seed = 0, head = all, word = none)" in twin["text/plain"]
     image = re.search(r"base64,([\w+/=]+)", twin["text/html"])[1]
     assert base64.b64decode(image).decode() == patterns_svg(patterns.SENTENCE, 16, 4)
 
@@ -130,10 +130,10 @@ def test_the_explorer_follows_its_controls_and_leaves_a_static_twin(displayed):
     sentence.value = "<script>alert(1)</script>"
     assert "<script" not in picture.value
     sentence.value = SENTENCE
-    seed.value, head.value, word.value = 3, 7, 1
+    seed.value, head.value, word.value = 3, 8, 2
     assert patterns_svg(SENTENCE, 32, 8, 3, 7, 1) in picture.value
     num_heads.value = 4
-    assert head.value is None, "head 8 is not there any more"
+    assert head.label == "all", "head 8 is not there any more"
     assert patterns_svg(SENTENCE, 32, 4, 3, None, 1) in picture.value
     num_heads.value = 5
     assert "The nearest head counts that divide 32: 4 and 8." in picture.value

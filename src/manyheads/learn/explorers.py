@@ -13,24 +13,27 @@ from .pictures import svg_image
 Picture = tuple[str, str]
 
 # Runs in the browser when the explorer appears; it is part of the live widget and never of a saved notebook.
-# ipywidgets gives the handle of a slider no name for screen readers, so it gets the one beside it. Pointing at a map shows
+# ipywidgets gives the handle of a slider no name for screen readers, so it gets the one beside it. JupyterLab takes
+# the arrow keys of a list or a slider to walk through the cells, unless it is told not to. Pointing at a map shows
 # (query word, key word, weight). A click on a part of the picture marked data-pick="head=3" chooses entry 3 of the list
 # called "head". The keyboard has all of this in the lists themselves, and the sentence below the picture tells the weights.
 _SCRIPT = """
 const box = this.closest('.manyheads-live');
 const label = row => row.querySelector('.widget-label')?.textContent;
-const name = () => box.querySelectorAll('.widget-slider').forEach(row =>
-  row.querySelectorAll('.noUi-handle, .widget-readout').forEach(part => {
+const name = () => {
+  box.querySelectorAll('.widget-slider').forEach(row => row.querySelectorAll('.noUi-handle, .widget-readout').forEach(part => {
     part.setAttribute('aria-label', label(row));
     if (part.matches('.widget-readout')) part.setAttribute('role', 'textbox');
   }));
+  box.querySelectorAll('select, .noUi-handle').forEach(part => part.setAttribute('data-lm-suppress-shortcuts', 'true'));
+};
 new MutationObserver(name).observe(box, {childList: true, subtree: true});
 box.addEventListener('click', event => {
   const [what, entry] = (event.target.closest('[data-pick]')?.dataset.pick || '').split('=');
   const list = [...box.querySelectorAll('.widget-dropdown')].find(row => label(row) === what)?.querySelector('select');
   if (!list) return;
   list.selectedIndex = list.selectedIndex == entry ? 0 : entry;
-  list.dispatchEvent(new Event('change'));
+  list.dispatchEvent(new Event('change', {bubbles: true}));
 });
 box.addEventListener('pointermove', event => {
   const readout = box.querySelector('[data-readout]'), map = event.target.closest('[data-percent]');
@@ -93,9 +96,9 @@ def explore(
     explorer.add_class("manyheads-live")
     display(explorer)
 
-    told = [control for control in controls if not isinstance(control, widgets.Text) and control.value is not None]
-    values = [f"{control.description} = {control.value}" for control in told]
-    label = f"Static picture ({', '.join(values)})" if values else "Static picture"
+    told = [control for control in controls if not isinstance(control, widgets.Text)]
+    values = [f"{control.description} = {getattr(control, 'label', control.value)}" for control in told]
+    label = f"Static picture ({', '.join(values)})"
     svg, sentence = picture(*(control.value for control in controls))
     folded = f"<summary>{html.escape(label)}</summary>{_static(svg, sentence)}"
     show(f'{STYLE}\n<details open class="manyheads manyheads-static">{folded}</details>', f"{label}: {sentence}")
@@ -128,19 +131,24 @@ def choice(description: str, options: Sequence, value=None):
     return widgets.Dropdown(options=options, description=description, layout=widgets.Layout(width="20em"), **chosen)
 
 
-def offer(chooser, options: Sequence) -> None:
+def offer(chooser, options: Sequence[tuple[str, int]]) -> None:
     """Give a list its new options; what was chosen stays chosen if it is still there, else the first."""
     options = tuple(options)
     if options != chooser.options:
         kept = chooser.value
         chooser.options = options
-        values = [option[1] if isinstance(option, tuple) else option for option in options]
+        values = [value for _, value in options]
         chooser.value = kept if kept in values else values[0]
 
 
-def words_to_mark(words: Sequence[str]) -> list[tuple[str, int | None]]:
-    """Entries of the list "word": none, or a word by its place."""
-    return [("none", None), *((f"{place + 1} {word}", place) for place, word in enumerate(words))]
+def numbered(none: str, names: Sequence[str]) -> list[tuple[str, int]]:
+    """Entries of a list: 0 for ``none`` (a None would be no choice at all to ipywidgets), then 1, 2, … for the names."""
+    return [(none, 0), *((name, number) for number, name in enumerate(names, start=1))]
+
+
+def words_to_mark(words: Sequence[str]) -> list[tuple[str, int]]:
+    """Entries of the list "word": a word by its place, since it may come twice."""
+    return numbered("none", [f"{number} {word}" for number, word in enumerate(words, start=1)])
 
 
 def _static(svg: str, sentence: str) -> str:

@@ -40,7 +40,7 @@ def one_or_many_explorer(num_heads: int = 4, seed: int = 1) -> None:
 
         try:
             fresh[count, seed] = train_in_background(count, seed, STEPS, step)
-            said.value = f"<p>Trained live: {escaped(fresh[count, seed])}</p>"
+            said.value = f"<p>Trained live: {escaped(fresh[count, seed]).replace(chr(10), '; ')}</p>"
         except Stopped:
             said.value = f"<p>Stopped after {bar.value} of {STEPS} steps: nothing to show from this run.</p>"
         train.disabled, stop.disabled = False, True
@@ -121,8 +121,8 @@ def _curve(num_heads: int, live: Trained | None) -> list[str]:
             if live:
                 y = _TOP + _HIGH * (1 - live.accuracy)
                 parts.append(
-                    f'<path d="M{x + 14:.1f} {y - 7:.1f}l7 7l-7 7l-7 -7z" data-live="{live.accuracy:.4f}" style="fill: {INK}"/>'
-                    + text(x + 23, y + 4, "live", "font-size: 11px")
+                    f'<path d="M{x + 12:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z" data-live="{live.accuracy:.4f}" style="fill: {INK}"/>'
+                    + text(x + 18, y + 4, "live", "font-size: 10px")
                 )
     line = "L".join(f"{x:.1f} {y:.1f}" for x, y in means)
     parts.insert(1, f'<path d="M{line}" style="fill: none; stroke: {INK}; opacity: 0.6"/>')

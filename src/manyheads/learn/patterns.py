@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 
 from .drawing import counted, row_in_words, svg_picture, weight_maps
-from .explorers import choice, explore, offer, sentence_box, show_static, slider, words_to_mark
+from .explorers import choice, explore, numbered, offer, sentence_box, show_static, slider, words_to_mark
 from .mode import demonstration
 from .split import split_sentence
 
@@ -36,19 +36,20 @@ def patterns_explorer(sentence: str = SENTENCE, d_model: int = 16, num_heads: in
     """
     text, features = sentence_box(sentence), slider("d_model", d_model, 2, 64)
     heads, seed = slider("num_heads", num_heads, 1, 16), slider("seed", 0, 0, 99)
-    head, word = choice("head", [("all", None)]), choice("word", [("none", None)])
+    head, word = choice("head", [("all", 0)]), choice("word", [("none", 0)])
 
     def adjust() -> None:
-        offer(head, [("all", None), *((f"head {one + 1}", one) for one in range(heads.value))])
+        offer(head, numbered("all", [f"head {number + 1}" for number in range(heads.value)]))
         offer(word, words_to_mark(words_of(text.value)[0]))
 
     explore([text, features, heads, seed, head, word], _picture, adjust)
 
 
 def _picture(
-    sentence: str, d_model: int, num_heads: int, seed: int = 0, head: int | None = None, word: int | None = None
+    sentence: str, d_model: int, num_heads: int, seed: int = 0, head: int = 0, word: int = 0
 ) -> tuple[str, str]:
-    options = (sentence, d_model, num_heads, seed, head, word)
+    """``head`` and ``word`` are entries of their lists: 0 for all heads and for no word."""
+    options = (sentence, d_model, num_heads, seed, head - 1 if head else None, word - 1 if word else None)
     return patterns_svg(*options), patterns_sentence(*options)
 
 

@@ -26,7 +26,7 @@ def trained_heads_explorer(layer: int = 1, head: int = 9, sentence: str = SENTEN
 
     text, layers, heads = sentence_box(sentence), slider("layer", layer, 1, _LAYERS), slider("head", head, 1, HEADS)
     special = widgets.Checkbox(True, description="show special tokens", indent=True)
-    word = choice("word", [("none", None)])
+    word = choice("word", [("none", 0)])
 
     def adjust() -> None:
         offer(word, words_to_mark(_drawn(_reading(text.value), special.value)[0]))
@@ -34,8 +34,9 @@ def trained_heads_explorer(layer: int = 1, head: int = 9, sentence: str = SENTEN
     explore([text, layers, heads, special, word], _picture, adjust)
 
 
-def _picture(text: str, layer: int, head: int, special: bool = True, word: int | None = None) -> tuple[str, str]:
-    options = (text, layer, head, special, word)
+def _picture(text: str, layer: int, head: int, special: bool, word: int) -> tuple[str, str]:
+    """``word`` is an entry of its list: 0 for none."""
+    options = (text, layer, head, special, word - 1 if word else None)
     return trained_heads_svg(*options), trained_heads_sentence(*options)
 
 
