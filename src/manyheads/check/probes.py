@@ -423,8 +423,8 @@ def _transposed(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Fin
             yield "axes transposed", {"axis": axes[i], "other": axes[j]}
 
 
-def _order(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]:
-    """The slices along one axis, each right and in another place."""
+def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False) -> Iterator[Finding]:
+    """The slices along one axis, each right and in another place; with ``twice``, also some of them twice."""
     for axis in _heads_first(axes):
         mine, theirs = _slices(got, axis), _slices(right, axis)
         size = len(theirs)
@@ -444,8 +444,12 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]
             yield "permuted", fields
         elif len(set(found)) == 1:
             yield "one for all", fields | {"one": fields["other"]}
-        else:
+        elif twice:
             yield "repeated and lost", fields
+
+
+def _repeated(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]:
+    yield from _order(got, right, axes, twice=True)
 
 
 def _which(mine: Tensor, theirs: Tensor) -> list[int] | None:
@@ -535,10 +539,10 @@ def _nearly(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
 
 
 _OF_VALUES: tuple[Callable[[Tensor, Tensor, Sequence[str]], Iterator[Finding]], ...] = (
-    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _moved, _in_part, _constant, _normalised, _row_sums,
-    _rows, _nearly)
+    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _in_part, _constant,
+    _normalised, _row_sums, _rows, _nearly)
 _LAWS = (_one_law, _sharpness, _factor, _offset, _normalised, _row_sums, _rows)  # need the numbers as they came
-_OF_MASKS = (_mask, _order, _transposed, _mask_edges, _in_part, _constant)
+_OF_MASKS = (_mask, _order, _transposed, _mask_edges, _repeated, _in_part, _constant)
 
 
 # ---------------------------------------------------------------- words and numbers

@@ -1,0 +1,16 @@
+# mistake: probe: later keys hidden
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    n, m = scores.shape[-2:]
+    scores = scores.masked_fill(torch.triu(torch.ones(n, m), 1).bool(), -1e9)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights

@@ -1,0 +1,12 @@
+# mistake: dropout on the values
+import math
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        value = dropout(value)
+    return weights @ value, weights

@@ -1,0 +1,12 @@
+# mistake: probe: wrong sign
+import torch
+
+
+def head_contributions(heads, W_O):
+    whole = heads.transpose(1, 2).flatten(2) @ W_O
+    parts = []
+    for i in range(heads.shape[1]):
+        rest = heads.clone()
+        rest[:, i] = 0
+        parts.append(rest.transpose(1, 2).flatten(2) @ W_O - whole)
+    return torch.stack(parts, 1)
