@@ -10,6 +10,7 @@ _HOME = {
     "lab": "manyheads.course.working_copy:lab",
     "start": "manyheads.course.working_copy:start",
     "check": "manyheads.grade.commands:check",
+    "flashcards": "manyheads.learn.export:flashcards",
     "demo": "manyheads.grade.commands:demo",
     "build": "manyheads.course.commands:build",
     "adopt": "manyheads.course.commands:adopt",
