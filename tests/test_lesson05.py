@@ -199,17 +199,18 @@ def test_the_visible_check_accepts_every_style(ran, path):
 
 def test_the_visible_check_says_what_the_hidden_tests_say():
     """Of the mistakes that the hidden tests name, the visible check finds most, in the same words."""
-    named, silent = 0, []
+    all_named, named, silent = 0, 0, []
     for path in banks.WRONG:
         number, exercise, claim = banks.of_bank(path)
         if number != "05" or exercise != "MultiHeadAttention" or claim == "-":
             continue
         outcome = say(exercise, bank("mistakes", path.stem.removeprefix("05_")))
+        all_named += 1
         named += outcome.mistake == claim
         if outcome.passed:
             silent.append(path.stem)
-    assert named > 40
-    assert len(silent) < 20, silent
+    assert named > 0.6 * all_named
+    assert len(silent) < 0.3 * all_named, silent
 
 
 def test_the_form_of_the_answers():
