@@ -49,8 +49,11 @@ SETTINGS = {
 
 
 @contextmanager
-def lab_server(root: Path, home: Path, timeout: float = 90) -> Iterator[str]:
-    """Run JupyterLab on ``root``; yields its URL. RuntimeError with the end of its log when it does not start."""
+def lab_server(root: Path, home: Path, timeout: float = 90, nbgrader_config: str = "") -> Iterator[str]:
+    """Run JupyterLab on ``root``; yields its URL. RuntimeError with the end of its log when it does not start.
+
+    ``nbgrader_config``: what the person who runs the server has in their own nbgrader_config.py.
+    """
     env = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "NBGRADER"))}
     folders = {
         "JUPYTER_CONFIG_DIR": "config",
@@ -69,6 +72,7 @@ def lab_server(root: Path, home: Path, timeout: float = 90) -> Iterator[str]:
         file = home / "settings" / f"{plugin}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
+    (home / "config" / "nbgrader_config.py").write_text(nbgrader_config)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
