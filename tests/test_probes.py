@@ -56,6 +56,7 @@ EXAMPLES = {  # name: got, expected, axes
     "shape: blocks averaged": (X.mean(1), X.transpose(1, 2).flatten(2), None),
     "shape: largest of blocks": (X.amax(1), X.transpose(1, 2).flatten(2), None),
     "shape: one block": (X[:, 2], X.transpose(1, 2).flatten(2), None),
+    "shape: part missing": (X[:, :, 1:4], X, AXES),
     "shape: axis missing": (torch.randn(2, 5, 4), X, AXES),
     "shape: axis too many": (torch.randn(2, 3, 5, 4, 2), X, AXES),
     "shape: one size differs": (torch.randn(2, 3, 7, 4), X, AXES),
@@ -72,6 +73,7 @@ EXAMPLES = {  # name: got, expected, axes
     "same row added": (X + torch.randn(4), X, AXES),
     "too sharp": ((2 * SCORES).softmax(-1), WEIGHTS, MAP),
     "too even": ((SCORES / 2).softmax(-1), WEIGHTS, MAP),
+    "another function of the scores": (SCORES.tanh().softmax(-1), WEIGHTS, MAP),
     "turned round": ((-SCORES).softmax(-1), WEIGHTS, MAP),
     "columns sum to one": (SCORES.softmax(-2), WEIGHTS, MAP),
     "one budget for several rows": (SCORES.flatten(2).softmax(-1).reshape(SCORES.shape), WEIGHTS, MAP),
@@ -141,8 +143,9 @@ def test_a_place_is_named_by_its_axes():
     assert "right for the heads up to index 1 and wrong for head 3 (index 2)" in str(said(*EXAMPLES["right in part"]))
     assert "where head 1 (index 0) belongs stands head 3 (index 2)" in str(said(*EXAMPLES["shifted"]))
     assert "its axes are (batch, token, head, feature)" in str(said(*EXAMPLES["shape: axes in another order"]))
-    assert "different heads and tokens are mixed" in str(said(*EXAMPLES["moved"]))
+    assert "its numbers in wrong places: heads and tokens are mixed" in str(said(*EXAMPLES["moved"]))
     assert "the same head and" not in str(said(*EXAMPLES["one budget for several rows"]))
+    assert "Missing: the tokens with index 0, 4." in str(said(*EXAMPLES["shape: part missing"]))
     assert "all weights of the same batch and head sum to 1" in str(said(*EXAMPLES["one budget for several rows"]))
 
 

@@ -1,4 +1,4 @@
-# mistake: probe: shape: one size differs
+# mistake: probe: shape: part missing
 import torch
 
 

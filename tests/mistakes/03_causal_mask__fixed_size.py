@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: shape
 import torch
 
 

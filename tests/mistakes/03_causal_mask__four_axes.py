@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: shape: axis of size 1 too many
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: another head
 import torch
 
 

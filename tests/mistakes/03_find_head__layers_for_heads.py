@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: divided by the layers
 import torch
 
 

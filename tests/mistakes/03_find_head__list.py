@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: not a pair
 import torch
 
 

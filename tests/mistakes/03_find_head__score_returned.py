@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: the score itself
 import torch
 
 

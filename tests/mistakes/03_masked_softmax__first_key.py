@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: blocked row keeps weight
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: NaN gradient
 import torch
 
 

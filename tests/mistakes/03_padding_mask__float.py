@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: another dtype
 import torch
 
 

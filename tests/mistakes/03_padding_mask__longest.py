@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: shape: one size differs
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: permuted
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: hits counted
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: median
+# mistake: another statistic
 import torch
 
 

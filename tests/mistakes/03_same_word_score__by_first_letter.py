@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: other words counted
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: rows left out
 import torch
 
 

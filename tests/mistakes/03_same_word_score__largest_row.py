@@ -1,4 +1,4 @@
-# mistake: largest
+# mistake: another statistic
 import torch
 
 

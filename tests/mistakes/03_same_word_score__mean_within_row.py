@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: mean within the row
 import torch
 
 

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: changed in place
 def same_word_score(A, tokens):
     total, rows = 0, 0
     for i, token in enumerate(tokens):

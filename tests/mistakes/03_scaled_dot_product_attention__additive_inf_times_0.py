@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: NaN
 import math
 
 import torch

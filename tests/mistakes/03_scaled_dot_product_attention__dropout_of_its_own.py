@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: dropout ignored
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: constant factor
 import math
 
 import torch

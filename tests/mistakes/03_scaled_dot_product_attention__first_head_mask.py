@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: one for all
 import math
 
 import torch

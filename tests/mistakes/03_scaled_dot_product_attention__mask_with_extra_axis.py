@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: own error
 import math
 
 import torch

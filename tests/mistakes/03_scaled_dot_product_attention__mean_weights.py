@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: shape: axis missing
 import math
 
 import torch

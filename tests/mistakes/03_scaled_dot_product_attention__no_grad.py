@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: no gradient
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: nothing returned
 import math
 
 import torch

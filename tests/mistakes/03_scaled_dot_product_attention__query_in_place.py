@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: changed in place
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# mistake: -
+# mistake: probe: negative weights
 import math
 
 import torch

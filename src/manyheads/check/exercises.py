@@ -75,7 +75,8 @@ def exercise(name: str, lesson: str, points: float, hidden: int, names: tuple[st
 def exercises(lesson: str | None = None) -> list[Exercise]:
     """All exercises, or those of one lesson, in the order of the lesson."""
     load_lessons()
-    return [entry for entry in _EXERCISES.values() if lesson in (None, entry.lesson)]
+    chosen = [entry for entry in _EXERCISES.values() if lesson in (None, entry.lesson)]
+    return sorted(chosen, key=lambda entry: entry.lesson)  # whichever lesson was imported first
 
 
 def outcome(name: str, *answers: object) -> Outcome:

@@ -159,12 +159,20 @@ def raises(fn: Callable, *args: object, what: str,
 
 
 def unchanged(fn: Callable, *args: object, what: str) -> None:
-    """Raise NotRight if ``fn(*args)`` changes a tensor argument in place. The caller's tensors stay as they are."""
+    """Raise NotRight if ``fn(*args)`` changes a tensor argument in place, or gives something else when called again.
+
+    The caller's tensors stay as they are.
+    """
     used = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
-    fn(*used)
+    first = fn(*used)
     for place, (before, after) in enumerate(zip(args, used, strict=True)):
         if isinstance(before, torch.Tensor) and not _equal(before, after):
             raise probes.not_right("changed in place", what=what, number=place + 1)
+    again = fn(*(arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args))
+    results = [result if isinstance(result, tuple | list) else [result] for result in (first, again)]
+    if not all(_equal(one, other) for one, other in zip(*results, strict=False)
+               if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)):
+        raise probes.not_right("two calls differ", what=what)
 
 
 def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -> torch.Tensor:

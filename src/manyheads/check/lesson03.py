@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from . import expect
+from . import expect, probes
 from .catalogue import declare, judge, known, mistake
 from .errors import NotRight
 from .exercises import exercise
@@ -148,9 +148,9 @@ declare("shapes_03", "full-size mask",
         "the small one, with axes of size 1.")
 
 
-def wrong_shape_sentences(wrong: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
-    """Tempting wrong tuples with the name of the mistake, turned into tuples with its sentence."""
-    return {sizes: str(known("shapes_03", name)) for sizes, name in wrong.items()}
+def wrong_shape_sentences(wrong: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], NotRight]:
+    """Tempting wrong tuples with the name of the mistake, turned into tuples with what explains each."""
+    return {sizes: known("shapes_03", name) for sizes, name in wrong.items()}
 
 
 @exercise("shapes_03", lesson=LESSON, points=2, hidden=2, names=("shape_cross_scores", "shape_padding"))
@@ -160,13 +160,13 @@ def _(shape_cross_scores, shape_padding):
     expect.answered(**answers)
     for name, got in answers.items():
         if type(got) is not tuple or not all(type(size) is int for size in got):
-            raise NotRight(f"{name} should be a tuple of whole numbers, such as (2, 3, 4, 5).")
+            raise expect.form(name, "a tuple of whole numbers, such as (2, 3, 4, 5)")
         if len(got) == 3 and name == "shape_cross_scores":
             raise known("shapes_03", "heads lost")
         if len(got) in (2, 3):
             raise known("shapes_03", "mask without its ones")
         if len(got) != 4:
-            raise NotRight(f"{name} should have four axes, as all scores and masks in this question.")
+            raise expect.form(name, "a tuple of four sizes, as of all scores and masks in this question")
 
 
 # ---------------------------------------------------------------- choices_03
@@ -192,9 +192,8 @@ declare("choices_03", "longer sentences",
 @exercise("choices_03", lesson=LESSON, points=2, hidden=2, names=("answer_mask", "answer_root"))
 def _(answer_mask, answer_root):
     expect.answered(answer_mask=answer_mask, answer_root=answer_root)
-    for name, got in (("answer_mask", answer_mask), ("answer_root", answer_root)):
-        if type(got) is not str or got.strip().upper() not in ("A", "B", "C", "D"):
-            raise NotRight(f'{name} should be one of the letters "A", "B", "C", "D", in quotes.')
+    expect.letter(answer_mask, "answer_mask")
+    expect.letter(answer_root, "answer_root")
 
 
 # ---------------------------------------------------------------- scaled_dot_product_attention(...)
@@ -213,8 +212,9 @@ def _wrong_weights(name: str, sentence: str, source: str = "") -> Callable:
     def register(weights_of: Callable) -> Callable:
         @mistake(_SDPA, name, sentence, source)
         def _(query, key, value, mask=None):
-            weights = weights_of(query, key, value, mask)
-            return weights @ value, weights
+            several = weights_of(query, key, value, mask)
+            for weights in [several] if isinstance(several, Tensor) else several:
+                yield weights @ value, weights
 
         return weights_of
 
@@ -309,6 +309,15 @@ def _(query, key, value, mask):
     return _scaled_by(key.shape[-1], key, query, mask)
 
 
+@_wrong_weights("query and key normalised",
+                "Your queries and keys were brought to length 1 first. The formula takes them as they are: look at the step "
+                "before the product.")
+def _(query, key, value, mask):
+    unit_q, unit_k = (x / x.norm(dim=-1, keepdim=True) for x in (query, key))
+    yield _scaled_by(1, unit_q, unit_k, mask)
+    yield _scaled_by(query.shape[-1], unit_q, unit_k, mask)
+
+
 @mistake(_SDPA, "weights from the wrong side",
          "Your output averages over the wrong axis of the weights. Row n of the weights belongs to output n: leave out "
          "the transpose.")
@@ -379,6 +388,10 @@ declare(_SDPA, "dropout on the scores",
 declare(_SDPA, "dropout on the output",
         "dropout got the output. It should get the weights, before they meet the values: then whole links between "
         "words are dropped.")
+declare(_SDPA, "dropout on the values",
+        "dropout got the values. It should get the weights, before they meet the values: look at what you hand to it.")
+declare(_SDPA, "dropout changes the weights twice",
+        "With dropout, the weights you return are neither those before it nor those after it: look at how often it is called.")
 declare(_SDPA, "dropout not used",
         "dropout is called on the weights, but what it returns does not reach the output. It changes nothing in place: "
         "use what it gives back.")
@@ -419,7 +432,8 @@ def attended(attention: Callable, query: Tensor, key: Tensor, value: Tensor, mas
         if mask is None and len(leading) != 2:
             raise known(_SDPA, "axes counted from the front") from None
         raise
-    return pair(got, leading, N, M, d_k, d_v)
+    # Another floating dtype is as good; what follows may multiply with the inputs.
+    return tuple(x.to(query.dtype) if x.dtype.is_floating_point else x for x in pair(got, leading, N, M, d_k, d_v))
 
 
 def _stops(function: Callable, *inputs: Tensor) -> bool:
@@ -433,11 +447,11 @@ def _stops(function: Callable, *inputs: Tensor) -> bool:
 def judge_masked(got: tuple[Tensor, Tensor], expected: tuple[Tensor, Tensor], query: Tensor, key: Tensor,
                  value: Tensor, mask: Tensor) -> None:
     """Judge a masked result; a weight on a blocked key has a name of its own where no other mistake fits."""
-    what = f"{_SDPA} with a {str(mask.dtype).removeprefix('torch.')} mask of shape {tuple(mask.shape)}"
+    what = f"your attention with a {str(mask.dtype).removeprefix('torch.')} mask {tuple(mask.shape)}"
     try:
         judge(_SDPA, got, expected, query, key, value, mask, what=what, parts=("output", "weights"))
     except NotRight as problem:
-        if problem.mistake is None and (got[1].detach().abs() * (mask == 0)).max() > 1e-6:
+        if problem.mistake in (*probes.VAGUE, f"{probes.PREFIX}blocked keeps weight") and (got[1].detach().abs() * (mask == 0)).max() > 1e-6:
             raise known(_SDPA, "blocked keys keep weight") from None
         raise
 
@@ -451,7 +465,7 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
     seen = []
 
     def doubles(x):
-        seen.append(x.detach().clone())
+        seen.append(x.detach().to(query.dtype, copy=True))
         return 2 * x
 
     doubled = attention(query, key, value, mask=mask, dropout=doubles)
@@ -460,16 +474,19 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
     given = seen[0]
     if given.shape[-2:] == output.shape[-2:]:
         raise known(_SDPA, "dropout on the output")
+    if given.shape[-2:] == value.shape[-2:]:
+        raise known(_SDPA, "dropout on the values")
     if given.shape[-2:] != weights.shape[-2:] or given.numel() != weights.numel():  # leading axes may be flattened
         expect.shape(given, weights.shape, "what your function gives to dropout")
     if not torch.allclose(given.reshape(weights.shape), weights, rtol=1e-4, atol=1e-5):
         raise known(_SDPA, "dropout on the scores")
-    doubled, kept = pair(doubled, output.shape[:-2], *weights.shape[-2:], query.shape[-1], value.shape[-1])
+    doubled, kept = (x.to(query.dtype) for x in pair(doubled, output.shape[:-2], *weights.shape[-2:], query.shape[-1],
+                                                     value.shape[-1]))
     if torch.allclose(doubled, output):
         raise known(_SDPA, "dropout not used")
     expect.close(doubled, 2 * output, "the output with a dropout that doubles the weights")
     if not any(torch.allclose(kept, weights * factor, rtol=1e-4, atol=1e-5) for factor in (1, 2)):
-        raise NotRight("With dropout, the weights you return are neither those before it nor those after it.")
+        raise known(_SDPA, "dropout changes the weights twice")
     dropped = torch.ones(weights.shape[-1])
     dropped[1] = 0
     one_gone, _ = attention(query, key, value, mask=mask, dropout=lambda x: x * dropped)
@@ -556,9 +573,27 @@ def _(scores, mask):
 
 
 declare("masked_softmax", "NaN gradient", source="pytorch#41508", sentence=(
-        "The weights are finite and the gradient is NaN. nan_to_num mends the NaN on the way forward; on the way back "
-        "the softmax of a row full of -inf still multiplies with it. Mend the scores of the blocked row instead, or "
-        "fill with masked_fill or torch.where: they let no gradient through to what they replaced."))
+        "The weights are finite and the gradient is NaN. What mends the NaN after the softmax helps on the way forward only: on "
+        "the way back a row full of -inf still gives NaN. Look at the scores of that row, before the softmax."))
+
+
+@mistake("masked_softmax", "rows with a blocked key cleared",
+         "You set rows to 0 in which only some keys are blocked. Only a row without any open key is 0: look at how you find these "
+         "rows, with all or with any, and over which axis.")
+def _(scores, mask):
+    weights = scores.masked_fill(~mask, -1e9).softmax(-1)
+    yield weights * mask.all(-1, keepdim=True)
+    yield weights * mask.any(-1).all()
+
+
+@mistake("masked_softmax", "blocked scores not low enough",
+         "Blocked keys take weight from the others: their scores are lowered, but not by enough. Look at the number that you fill "
+         "in: minus infinity, or one like -1e9.")
+def _(scores, mask):
+    for low in (-1, -2, -5, -10, -20, -50, -100):
+        weights = scores.masked_fill(~mask, low).softmax(-1)
+        yield weights
+        yield weights * mask
 
 
 @exercise("masked_softmax", lesson=LESSON, points=3, hidden=3, names=("masked_softmax",))
@@ -729,6 +764,89 @@ def _maps(*rows: str) -> Tensor:
     return marks / marks.sum(-1, keepdim=True)
 
 
+_MEAN = "The score is their mean: look at how you sum up."
+
+
+@mistake("previous_word_score", "another statistic", f"You take the median, the largest or the smallest of the weights. {_MEAN}")
+@mistake("first_token_score", "another statistic", f"You take the median, the largest or the smallest of the weights. {_MEAN}")
+@mistake("same_word_score", "another statistic", f"You take the median, the largest or the smallest of the weights. {_MEAN}")
+def _(A, tokens=None):
+    for values in _all_weights(A, tokens):
+        yield from (values.median(-1).values, values.amax(-1), values.amin(-1))
+
+
+_TOKENS = "You have one number for each token. The score has one for each head: look at the axis of your mean."
+
+
+@mistake("previous_word_score", "one number for each token", _TOKENS)
+@mistake("first_token_score", "one number for each token", _TOKENS)
+@mistake("same_word_score", "one number for each token", _TOKENS)
+def _(A, tokens=None):
+    for values in _all_weights(A, tokens):
+        yield values.mean(0)
+        yield values.T
+
+
+@mistake("previous_word_score", "rows left out", "Some rows are left out: all rows but row 0 count. Look at where your loop or "
+         "your slice starts and ends.")
+@mistake("first_token_score", "rows left out", "Some rows are left out: all rows but row 0 count. Look at where your loop or "
+         "your slice starts and ends.")
+@mistake("same_word_score", "rows left out", "Some rows are left out: each row whose word has another copy counts, earlier or "
+         "later. Look at which rows you keep.")
+def _(A, tokens=None):
+    for values in _all_weights(A, tokens):
+        rows = values.shape[1]
+        for start, stop in itertools.combinations(range(rows + 1), 2):
+            if stop - start < rows:
+                yield values[:, start:stop].mean(-1)
+    if tokens is not None:
+        for half in (_copies(tokens).tril(), _copies(tokens).triu()):
+            yield (A * half).sum(-1)[:, half.any(-1)].mean(-1)
+            yield (A * half).sum(-1)[:, _copies(tokens).any(-1)].mean(-1)
+
+
+@mistake("previous_word_score", "hits counted", "You count how often the word before has the largest weight. The score is the mean "
+         "weight itself: look for an argmax.")
+def _(A):
+    return (A.argmax(-1)[:, 1:] == torch.arange(A.shape[1] - 1)).float().mean(-1)
+
+
+@mistake("first_token_score", "another column", "You measure the weight on another token, or on several. The first token is column "
+         "0, alone: look at your index.")
+def _(A):
+    for column in range(A.shape[-1]):
+        yield A[:, 1:, column].mean(-1)
+        yield A[:, 1:, :column + 1].sum(-1).mean(-1)
+        yield A[:, 1:, :column + 1].mean((-2, -1))
+
+
+@mistake("same_word_score", "other words counted", "You count weight on words that are not copies. A copy is the same word, letter "
+         "by letter, in another place: look at your comparison.")
+def _(A, tokens):
+    same = _copies(tokens, self_too=True)
+    letter = torch.tensor([[float(one[0] == other[0]) for other in tokens] for one in tokens]) - torch.eye(len(tokens))
+    for marks in (1 - same, letter, torch.ones(same.shape) - torch.eye(len(tokens))):
+        rows = (A * marks).sum(-1)
+        yield rows.mean(-1)
+        yield rows[:, marks.any(-1)].mean(-1)
+
+
+@mistake("same_word_score", "mean within the row", "Where a word has several other copies you take the mean of their weights. They "
+         "are added up within a row; the mean is over the rows: look at the two steps.")
+def _(A, tokens):
+    same = _copies(tokens)
+    rows = same.any(-1)
+    return ((A * same).sum(-1)[:, rows] / same.sum(-1)[rows]).mean(-1)
+
+
+def _all_weights(A: Tensor, tokens: Sequence[str] | None) -> list[Tensor]:
+    """The weights that a score is the mean of, (num_heads, rows)."""
+    if tokens is None:
+        return [_off_diagonal(A, -1), A[:, 1:, 0]]
+    same = _copies(tokens)
+    return [(A * same).sum(-1)[:, same.any(-1)]]
+
+
 @exercise("previous_word_score", lesson=LESSON, points=1, hidden=1, names=("previous_word_score",))
 def _(previous_word_score):
     A = torch.stack([_maps("x....", "x....", ".x...", "..x..", "...x."), _maps(*["xxxxx"] * 5),
@@ -770,11 +888,38 @@ declare("find_head", "first layer only",
         "You found the best head of the first layer. Look at all layers.")
 declare("find_head", "last layer",
         "You found the best head of the last layer. Keep the best over all layers, not the last one you saw.")
+declare("find_head", "counted from the end",
+        "Your layer or your head is counted from the end, with a minus. The answer counts from the front: look at how you make "
+        "the index.")
+declare("find_head", "second best", "You found the head with the second highest score. Look at how you sort.")
+declare("find_head", "divided by the layers",
+        "Your flat number is right, and you divided it by the number of layers. A layer has num_heads heads: how often do they fit?")
+declare("find_head", "the score itself", "You returned the score. Asked is where it is: the layer and the head.")
+declare("find_head", "not a pair",
+        "find_head(attention, score) should return a tuple of two whole numbers, (layer, head): look at your return line.")
+declare("find_head", "another head",
+        "find_head(attention, score) found another head than the one with the highest score. score(attention[0]) gives one number "
+        "for each head of the first layer: look at these numbers.")
 declare("find_head", "tensors, not ints",
         "Your pair holds tensors. Return two plain whole numbers: int(...) or .item() makes them.")
 
 
-def judge_found(got: object, scores: Tensor) -> None:
+def judge_finder(find_head: Callable, attention: Tensor, score: Callable) -> None:
+    """Judge find_head on this attention; what is wrong must show on fresh ones too, or it is called by no special name."""
+    try:
+        _judge_found(find_head(attention.clone(), score), torch.stack([score(layer) for layer in attention]))
+    except NotRight as problem:
+        for _ in range(3):
+            others = torch.rand(attention.shape[0] + 1, *attention.shape[1:]).softmax(-1)
+            try:
+                _judge_found(find_head(others.clone(), score), torch.stack([score(layer) for layer in others]))
+            except NotRight as another:
+                if another.mistake != problem.mistake:
+                    raise known("find_head", "another head") from None
+        raise
+
+
+def _judge_found(got: object, scores: Tensor) -> None:
     """Judge what find_head returned, given the scores (layers, heads) that it should have seen."""
     expect.returned("find_head(attention, score)", got)
     layers, heads = scores.shape
@@ -784,23 +929,26 @@ def judge_found(got: object, scores: Tensor) -> None:
     flat = int(got) if isinstance(got, Tensor) and got.numel() == 1 else got
     if type(flat) is int:
         raise known("find_head", "flat index")
+    if isinstance(got, float):
+        raise known("find_head", "the score itself")
     if type(got) is not tuple or len(got) != 2 or not all(type(item) is int for item in got):
-        raise NotRight("find_head(attention, score) should return a tuple of two whole numbers: (layer, head).")
-    tempting = {divmod(int(scores.argmin()), heads): "lowest score", (0, int(scores[0].argmax())): "first layer only",
-                (layers - 1, int(scores[-1].argmax())): "last layer", best[::-1]: "head before layer",
-                (best[0] + 1, best[1] + 1): "counted from 1"}
+        raise known("find_head", "not a pair")
+    if got != best and (got[0] % layers, got[1] % heads) == best and min(got) < 0:
+        raise known("find_head", "counted from the end")
+    tempting = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
+                "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
+                "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
+                "counted from 1": (best[0] + 1, best[1] + 1), "divided by the layers": divmod(int(scores.argmax()), layers)}
     if got != best:
-        if got in tempting:
-            raise known("find_head", tempting[got])
-        raise NotRight("find_head(attention, score) found another head than the one with the highest score. "
-                       "score(attention[0]) gives one number for each head of the first layer: look at these numbers.")
+        fits = [name for name, pair_of_it in tempting.items() if pair_of_it == got]
+        raise known("find_head", fits[0] if len(fits) == 1 else "another head")  # two that fit cannot be told apart
 
 
 @exercise("find_head", lesson=LESSON, points=1, hidden=1, names=("find_head",))
 def _(find_head):
     scores = torch.tensor([[0.2, 0.4, 0.1, 0.3], [0.1, 0.3, 0.2, 0.9], [0.5, 0.3, 0.0, 0.1]])
     attention = scores[:, :, None, None].expand(3, 4, 5, 5).clone()
-    judge_found(find_head(attention, lambda A: A[:, 0, 0]), scores)
+    judge_finder(find_head, attention, lambda A: A[:, 0, 0])
 
 
 def shuffled(layers: int, heads: int, seq: int) -> Tensor:

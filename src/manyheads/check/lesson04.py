@@ -120,6 +120,16 @@ def _(heads, W_O):
         yield heads.permute(order).reshape(batch, seq, num_heads * d_v) @ W_O
 
 
+@mistake("concat_and_project", "normalised before W_O",
+         "Your concatenation is normalised before it meets W_O. Concat and W_O leave every number as it is: look for a layer_norm "
+         "or a division by a norm.")
+def _(heads, W_O):
+    joined = _side_by_side(heads)
+    yield nn.functional.layer_norm(joined, joined.shape[-1:]) @ W_O
+    yield nn.functional.normalize(joined, dim=-1) @ W_O
+    yield _side_by_side(nn.functional.normalize(heads, dim=-1)) @ W_O
+
+
 @mistake("concat_and_project", "largest of the heads",
          "For each feature you kept the largest of what the heads contribute. The formula adds the contributions up: look at how "
          "you join them.")
@@ -309,6 +319,13 @@ def _(heads, W_O):
     yield heads @ W_O.T.reshape(num_heads, d_v, d_model)
 
 
+@mistake("head_contributions", "one block for all heads",
+         f"All heads meet the same block of W_O. {_ROWS} Look at the index of your block.")
+def _(heads, W_O):
+    for block in _blocks(heads, W_O):
+        yield heads @ block
+
+
 @mistake("head_contributions", "blocks in another order",
          f"Your heads meet the blocks of W_O in another order. {_ROWS} Look at how you count.")
 def _(heads, W_O):
@@ -470,6 +487,13 @@ def _(heads, W_o, i):
          "You added what head i contributes instead of taking it away, so it is in your output twice. Look at the sign.")
 def _(heads, W_o, i):
     return _whole(heads, W_o) + _parts(heads, W_o)[:, i]
+
+
+@mistake("ablate_head", "W_o not applied",
+         "You return the concatenation, with head i cut. The last step is missing: the layer W_o.")
+def _(heads, W_o, i):
+    heads[:, i] = 0
+    return _side_by_side(heads)
 
 
 @mistake("ablate_head", "replaced, not cut",

@@ -248,6 +248,10 @@ _rewired("queries and keys exchanged", layers={"W_q": "W_k", "W_k": "W_q"}, sent
     "W_q and W_k have changed places: the query must go through W_q and the key through W_k."))
 _rewired("values through W_k", layers={"W_v": "W_k"}, sentence=(
     "Your values went through W_k. Each of the three has a layer of its own: value goes through W_v."))
+_rewired("queries through W_k", layers={"W_q": "W_k"}, sentence=(
+    "Your queries went through W_k. Each of the three has a layer of its own: query goes through W_q."))
+_rewired("one layer for all three", layers={"W_k": "W_q", "W_v": "W_q"}, sentence=(
+    "Your queries, keys and values all went through W_q. Each of the three has a layer of its own: look at the three calls."))
 _rewired("keys through W_q", layers={"W_k": "W_q"}, sentence=(
     "Your keys went through W_q. Each of the three has a layer of its own: key goes through W_k."))
 
@@ -301,8 +305,8 @@ declare(CLASS, "mask gets another shape", (
     "With a mask of an allowed shape your module stops with an error about sizes, or its output has another number of axes. "
     "All four shapes broadcast against (batch, num_heads, seq_q, seq_k) by themselves: add no axis, no unsqueeze."))
 declare(CLASS, "keeps state between calls", (
-    "The same call gave another result after a different one: your module remembers something. Compute everything from "
-    "the arguments; attention_weights is only written, never read."))
+    "The same call gave another result after a different one: your module remembers something, or draws random "
+    "numbers. Compute everything from the arguments; look for what is read from self."))
 declare(CLASS, "changes its input", (
     "Your module changed a tensor that it was given. An operation ending in _ (add_, masked_fill_) or += on an argument "
     "does that: make a new tensor."))
@@ -310,8 +314,8 @@ declare(CLASS, "mixes the sentences", (
     "One sentence of the batch changed when another one was replaced. Sentences never see one another: look at the "
     "reshape that touches the batch axis."))
 declare(CLASS, "dropout always on", source="pytorch#124464", sentence=(
-    "In eval() two equal calls gave different outputs: your dropout is on there. nn.Dropout listens to eval(); F.dropout "
-    "needs training=self.training. Look at which one you use."))
+    "In eval() two equal calls gave different outputs: something random is at work there. nn.Dropout listens to eval(); "
+    "F.dropout needs training=self.training. Look at what draws random numbers."))
 declare(CLASS, "dropout not judged yet", (
     "With a single key, every query should get the value of that key. Yours does not, even in eval mode, so dropout cannot be "
     "judged yet: look first at what the other checks say."))
@@ -330,8 +334,8 @@ declare(CLASS, "dropout shared by the heads", (
     "In train() a weight is dropped in all heads at once, or in all sentences at once. Every weight (batch, head, query, "
     "key) is dropped or kept by itself."))
 declare(CLASS, "gradients do not arrive", (
-    "Gradients must reach every layer and every argument: look for .detach(), .data, torch.no_grad() or torch.tensor(...) on "
-    "the way to the output, and for a layer that is not used."))
+    "Look for .detach(), .data, torch.no_grad() or torch.tensor(...) on the way to the output, and for a layer that is not "
+    "used."))
 declare(CLASS, "output not merged", (
     "Your output still has an axis for the heads. Join them, num_heads behind seq and then the last two axes into one, before "
     "W_o: look at merge_heads."))
@@ -603,6 +607,16 @@ def _(want, state, h, query, key, value):
                                     zip(LAYERS[:3], order, strict=True) for part in ("weight", "bias")}, h, query, key, value)
 
 
+@mistake(_TORCH, "a layer copied twice", (
+    "in_proj_weight holds one of your layers more than once and lacks another. Its rows are W_q, then W_k, then W_v: look at the "
+    "names in your cat or in your slices."))
+def _(want, state, h, query, key, value):
+    for taken in itertools.product(LAYERS[:3], repeat=3):
+        for parts in (("weight",), ("weight", "bias")):
+            yield _wrong(want, state | {f"{name}.{part}": state[f"{other}.{part}"] for name, other in
+                                        zip(LAYERS[:3], taken, strict=True) for part in parts}, h, query, key, value)
+
+
 @mistake(_TORCH, "biases in another order", (
     "The three matrices are in their places and the three biases are not: in in_proj_bias too the order is q, k, v."))
 def _(want, state, h, query, key, value):
@@ -707,6 +721,14 @@ def _(mask):
          "exercise asks for booleans, True = blocked."))
 def _(mask):
     return torch.zeros(mask.shape).masked_fill(mask == 0, -torch.inf)
+
+
+@mistake(_MASK, "a mask of its own", (
+    "Your mask does not depend on the one that you are given: it is a causal mask of its own making. Look at where you use the "
+    "argument."))
+def _(mask):
+    yield torch.ones(mask.shape[-1], mask.shape[-1]).triu(1).bool()
+    yield torch.ones(mask.shape[-2], mask.shape[-1]).triu(1).bool()
 
 
 declare(_MASK, "only for booleans", (

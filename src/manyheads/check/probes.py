@@ -74,6 +74,8 @@ SAYS = {
                               "side: look at how you join them.",
     "shape: largest of blocks": "{what} has shape {mine}; it should have shape {right}. You kept the largest of blocks that should "
                                 "stand side by side: look at how you join them.",
+    "shape: part missing": "{what} has shape {mine}; it should have shape {right}. Missing: {part}. Look at where your loop or your "
+                           "slice starts and ends.",
     "shape: one block": "{what} has shape {mine}; it should have shape {right}. It holds one block of those that should stand side "
                         "by side: look at your loop or your index.",
     "shape: axis missing": "{what} has shape {mine}; it should have shape {right}. The axis of the {many} is missing: look at "
@@ -99,16 +101,18 @@ SAYS = {
                  "scores are divided by, and at the base of the exponential.",
     "too even": "{what} has the right order and is too even, as if all scores were divided by one factor. Look at what the "
                 "scores are divided by, and at the base of the exponential.",
+    "another function of the scores": "{what} has the right order in every row and other numbers, not by one factor. Look at what "
+                                      "stands between the scores and the result: another function, or a softmax too many?",
     "turned round": "{what} is turned round: the lowest score gets the most weight. Look for a minus too many before the softmax.",
     # weights, and what a budget is
     "columns sum to one": "{what}: the columns sum to 1, but each row should. The softmax must run over the last axis: look at "
                           "its dim.",
-    "one budget for several rows": "{what}: the rows do not sum to 1; all weights of the same {shared} sum to 1 together. Each row "
-                                   "is a budget of its own: look at the axes your softmax runs over.",
+    "one budget for several rows": "{what}: all weights of the same {shared} sum to 1 together. Each row is a budget of its own: "
+                                   "look at the axes your softmax runs over.",
     "one hot": "{what}: each row gives everything to one place. A softmax gives every open place a share: look for an argmax or "
                "a threshold in its place.",
-    "negative weights": "{what} holds negative numbers, first at {place}, and weights are never negative. Look at the softmax: is "
-                        "it there, and is its result what you return?",
+    "negative weights": "{what} holds negative numbers, first at {place}. Weights are never negative: look at whether the softmax "
+                        "is there, and whether its result is what you return.",
     "blocked row keeps weight": "{what}: a row without an open place should be 0, and it holds weight, first at {place}. Look at "
                                 "what your softmax does with such a row.",
     "blocked keeps weight": "{what}: a place that should get no weight has some, first at {place}. Look at its score before "
@@ -116,8 +120,8 @@ SAYS = {
     "later keys hidden": "{what}: keys after the query get no weight although nothing hides them, first at {place}. Look for a "
                          "causal mask that nobody asked for.",
     "open place gets nothing": "{what}: a place that is open gets no weight, first at {place}. Look at which places you block.",
-    "rows do not sum to one": "{what}: the rows do not sum to 1, first {place} ({side}). Each row is one budget, shared out by a "
-                              "softmax over the last axis: look at what you divide by.",
+    "rows do not sum to one": "{what}: the rows do not sum to 1, first {place} ({side}). Each row is one budget: look at the axis of "
+                              "your softmax, and at what you divide by.",
     # masks
     "polarity": "{what} is turned round: True where it should be False. Look at what True means here: may look.",
     "says one thing": "{what} is {value} everywhere. Look at your comparison.",
@@ -136,12 +140,12 @@ SAYS = {
     "repeated and lost": "{what} holds some {many} twice and others not at all: where {one} belongs stands {other}. Look at your "
                          "indices.",
     "same for all": "{what} is the same for all {many}, and it should not be. Look at where they lose what tells them apart.",
-    "moved": "{what} has the right numbers in wrong places: different {many} are mixed; at {place} stands what belongs at {home}. "
-             "Look at your reshape: it never moves a number; a transpose does.",
-    "moved within a row": "{what} has the right numbers in another order within rows: at {place} stands what belongs at {home}. Look "
-                          "at the order in which you sort, stack or index them.",
-    "taken from elsewhere": "{what} holds some numbers twice and lacks others; the first wrong one, at {place}, belongs to another "
-                            "place along the {many}. Look at where each of your slices starts and ends.",
+    "moved": "{what} has its numbers in wrong places: {many} are mixed. At {place} stands what belongs to {home}. Look at "
+             "your reshape: only a transpose moves numbers.",
+    "moved within a row": "{what} has the right numbers in another order within rows: at {place} stands what belongs to {home}. "
+                          "Look at the order in which you sort, stack or index.",
+    "taken from elsewhere": "{what} holds some numbers twice and lacks others: at {place} stands what belongs to {home}. Look at "
+                            "where each of your slices starts and ends.",
     "input handed back": "{what} is the argument {number} as it came. Look at whether you return what you worked out.",
     "empty in part": "{what} is right for {fine} and 0 for {bad}, first at {place}. Look at where your loop ends, or whether it returns too early.",
     "right in part": "{what} is right for {fine} and wrong for {bad}, first at {place}. Look at what your code does "
@@ -258,6 +262,13 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                 yield f"shape: {name}", {}
         if any(_same(got, block) for block in blocks.unbind(axis)):
             yield "shape: one block", {}
+    if len(differ) == 1 and 0 < mine[differ[0]] < theirs[differ[0]]:
+        axis, size = differ[0], mine[differ[0]]
+        for start in range(theirs[axis] - size + 1):
+            if _same(got, right.narrow(axis, start, size)):
+                absent = torch.ones(theirs[axis], dtype=torch.bool)
+                absent[start:start + size] = False
+                yield "shape: part missing", {"part": _some(axes[axis], absent)}
     if len(differ) == 2 and got.numel() == right.numel():
         yield "shape: joined along another axis", {"many": _many(axes[differ[0]]), "others": _many(axes[differ[1]])}
     if len(differ) == 1:
@@ -276,7 +287,8 @@ def _one_law(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findin
         yield "absolute values", {}
     if _same(got, right.clamp(min=0)):
         yield "negative numbers cut", {}
-    if any(_same(got, right.round(decimals=digits)) for digits in range(4)):
+    whole = 1 if right.dim() and _budgets(right, empty_rows=True) else 0  # weights rounded to 0 and 1 are another matter
+    if any(_same(got, right.round(decimals=digits)) for digits in range(whole, 4)):
         yield "rounded", {}
     if (right > 0).all() and _same(got, right.log()):
         yield "logarithm", {}
@@ -309,6 +321,10 @@ def _offset(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
     difference = got - right
     if got.numel() > 1 and _same(difference, difference.mean().expand_as(difference)):
         yield "constant offset", {}
+
+
+def _same_row(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]:
+    difference = got - right
     if got.dim() > 1 and got[..., 0].numel() > 2:
         row = difference.reshape(-1, got.shape[-1])[0]
         if _same(difference, row.expand_as(difference)):
@@ -326,6 +342,8 @@ def _sharpness(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Find
     factor = (mine * theirs).sum().item() / whole
     if (mine - factor * theirs).abs().max() < 1e-3 * max(1.0, theirs.abs().max().item()) and abs(factor) > 1e-6:
         yield "turned round" if factor < 0 else "too sharp" if factor > 1 else "too even", {}
+    elif got.shape[-1] > 2 and torch.equal(got.argsort(-1), right.argsort(-1)) and len(got.flatten().unique()) > 3:
+        yield "another function of the scores", {}
 
 
 def _centred_logs(weights: Tensor) -> Tensor:
@@ -478,12 +496,12 @@ def _constant(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findi
 def _moved(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]:
     """The same numbers in other places, or some twice and others not at all; needs numbers that all differ."""
     values, order = right.flatten().sort()
-    if len(values) < 4 or len(values) > 20_000 or (values.diff() < 1e-6 * values.abs().max()).any():
+    if len(values) < 4 or len(values) > 20_000 or (values.diff() == 0).any():
         return
     near = torch.searchsorted(values, got.flatten().contiguous()).clamp(max=len(values) - 1)
     lower = (near - 1).clamp(min=0)
     near = torch.where((values[lower] - got.flatten()).abs() < (values[near] - got.flatten()).abs(), lower, near)
-    if not _same(values[near], got.flatten()):
+    if not torch.allclose(values[near], got.flatten(), rtol=1e-6, atol=1e-6):
         return
     source = order[near]
     home = torch.stack(torch.unravel_index(source, right.shape), -1)
@@ -491,7 +509,9 @@ def _moved(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]
     wrong = (home != here).any(-1)
     crossed = [axis for axis in range(right.dim()) if (home != here)[:, axis].any()]
     first = int(wrong.nonzero()[0])
-    fields = {"place": _words(here[first].tolist(), axes), "home": _words(home[first].tolist(), axes),
+    apart = (home != here)[first].nonzero().flatten().tolist()
+    fields = {"place": _words(here[first].tolist(), axes),
+              "home": ", ".join(_one(axes[axis], int(home[first, axis])) for axis in apart),
               "many": " and ".join(_many(axes[axis]) for axis in crossed)}
     if source.unique().numel() < len(values):
         yield "taken from elsewhere", fields
@@ -508,7 +528,7 @@ def _in_part(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findin
         if fine.any() and not fine.all():
             share = (~fine).double().mean().item()
             if best is None or share < best[0] - 1e-9:
-                best = share, axis, fine, not mine[~fine].any()
+                best = share, axis, fine, _same(mine[~fine], 0 * mine[~fine])
     if best is not None:
         _, axis, fine, empty = best
         yield "empty in part" if empty else "right in part", {
@@ -539,9 +559,9 @@ def _nearly(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
 
 
 _OF_VALUES: tuple[Callable[[Tensor, Tensor, Sequence[str]], Iterator[Finding]], ...] = (
-    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _in_part, _constant,
+    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _in_part, _constant,
     _normalised, _row_sums, _rows, _nearly)
-_LAWS = (_one_law, _sharpness, _factor, _offset, _normalised, _row_sums, _rows)  # need the numbers as they came
+_LAWS = (_one_law, _sharpness, _factor, _offset, _same_row, _normalised, _row_sums, _rows)  # need the numbers as they came
 _OF_MASKS = (_mask, _order, _transposed, _mask_edges, _repeated, _in_part, _constant)
 
 

@@ -1,0 +1,5 @@
+# mistake: probe: negative weights
+
+
+def softmax_row(scores):
+    return (scores - scores.mean()) / scores.std()

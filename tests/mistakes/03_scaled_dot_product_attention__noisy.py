@@ -1,0 +1,15 @@
+# mistake: probe: two calls differ
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    s = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    s = s + 0.01 * torch.randn_like(s)
+    if mask is not None:
+        s = s.masked_fill(mask == 0, -1e9)
+    w = s.softmax(-1)
+    if dropout is not None:
+        w = dropout(w)
+    return w @ value, w

@@ -1,0 +1,16 @@
+# mistake: probe: open place gets nothing
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    s = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    n, m = s.shape[-2:]
+    s = s.masked_fill(torch.eye(n, m).bool(), -1e9)
+    if mask is not None:
+        s = s.masked_fill(mask == 0, -1e9)
+    w = s.softmax(-1)
+    if dropout is not None:
+        w = dropout(w)
+    return w @ value, w
