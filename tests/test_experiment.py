@@ -97,7 +97,7 @@ def test_plot_tells_the_bound_and_the_limits(monkeypatch):
     monkeypatch.setattr("IPython.display.display", lambda bundle, **_: shown.append(bundle))
     assert plot_sweep() is None
     said = " ".join(shown[1]["text/plain"].split())
-    assert "image/png" in shown[0]
+    assert "data:image/png" in shown[0]["text/html"]
     assert "linear read-out" in said and "Limits:" in said and "BLEU 24.9" in said
     mean = sum(run.accuracy for run in by_heads(1)) / 3
     assert f"h = 1, d_k = 32: accuracy {mean:.2f}" in said

@@ -250,14 +250,14 @@ def shown(monkeypatch):
     return bundles
 
 
-def test_a_head_is_drawn_with_its_name_its_sentence_and_the_notes(shown, capsys):
+def test_a_head_is_drawn_with_its_name_its_sentence_and_the_notes(shown):
     learn.attention_of(0, 2, "The zebrafish swims.")
-    said = capsys.readouterr().out
+    said = shown[1]["text/plain"]  # three lines: folded, not printed
     assert "L1H3 (indices 0, 2): each word looks at the word before it" in said and "Note:" in said
     assert "Largest weights between two words:" in said and "zebra -> the 1.00" in " ".join(said.split())
-    assert "image/png" in shown[0]
+    assert "data:image/png" in shown[0]["text/html"]
     learn.attention_of(1, 3, "Mary lost her keys and she looked for them in the garden.")
-    line = " ".join(capsys.readouterr().out.split()).partition("between two words:")[2]
+    line = " ".join(shown[-1]["text/plain"].split()).partition("between two words:")[2]
     assert "them -> keys 0.60" in line and "[CLS]" not in line
     with pytest.raises(NotDrawable, match="head 12 is not there: in code the heads are counted from 0 to 11"):
         learn.attention_of(0, 12)

@@ -43,24 +43,14 @@ def figure_png(figure) -> bytes:
 
 
 def show_png(png: bytes, words: str) -> None:
-    """Display a PNG with ``words`` as its alternative text, and the words below it."""
-    from IPython.display import display
-
-    width, height = (int.from_bytes(png[i : i + 4], "big") // _FINENESS for i in (16, 20))  # from the PNG header
-    display(
-        {"image/png": base64.b64encode(png).decode(), "text/plain": _first_line(words)},
-        metadata={"image/png": {"width": width, "height": height, "alt": words}},
-        raw=True,
-    )
-    _show_words(words)
+    """Display a PNG, and below it the words that say the same."""
+    width = int.from_bytes(png[16:20], "big") // _FINENESS  # from the PNG header
+    _show_image(_image("image/png", png, words, width), words)
 
 
 def show_svg(svg: str, words: str) -> None:
     """Display an SVG, and below it the words that say the same."""
-    from IPython.display import display
-
-    display({"text/html": svg_image(svg, words), "text/plain": _first_line(words)}, raw=True)
-    _show_words(words)
+    _show_image(svg_image(svg, words), words)
 
 
 def svg_image(svg: str, words: str, width: int = NOTEBOOK_WIDTH) -> str:
@@ -68,23 +58,34 @@ def svg_image(svg: str, words: str, width: int = NOTEBOOK_WIDTH) -> str:
 
     In a notebook it has not run itself, JupyterLab takes inline SVG and SVG outputs out, and lets an image stand.
     """
-    data = base64.b64encode(svg.encode()).decode()
-    return (f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(words)}" '
+    return _image("image/svg+xml", svg.encode(), words, width)
+
+
+def _image(kind: str, data: bytes, words: str, width: int) -> str:
+    """As HTML: JupyterLab and nbconvert show an output of type image/png without its alternative text."""
+    return (f'<img src="data:{kind};base64,{base64.b64encode(data).decode()}" alt="{html.escape(words)}" '
             f'style="width: 100%; max-width: {width}px">')
+
+
+def _show_image(image: str, words: str) -> None:
+    from IPython.display import display
+
+    display({"text/html": image, "text/plain": _first_line(words)}, raw=True)
+    _show_words(words)
 
 
 def _show_words(words: str) -> None:
     """Print up to two lines; fold more of them into a native <details>."""
     from IPython.display import display
 
-    from .content import block, fold
+    from .content import STYLE, fold
 
     text = wrapped(words)
     if text.count("\n") < 2:
         print(text)
         return
     lines = "<br>".join(html.escape(line, quote=False) for line in words.splitlines())
-    folded = block("The picture in words", [fold("The picture in words", f"<p>{lines}</p>")])
+    folded = f'{STYLE}\n<div class="manyheads">{fold("The picture in words", f"<p>{lines}</p>")}</div>'
     display({"text/html": folded, "text/plain": text}, raw=True)
 
 
