@@ -318,6 +318,23 @@ def _(query, key, value, mask):
     yield _scaled_by(query.shape[-1], unit_q, unit_k, mask)
 
 
+@_wrong_weights("blocked scores raised",
+                "Blocked keys get the weight: you fill their scores with a very large number. Its exponential is very large too: "
+                "look at the sign of what you fill in.")
+def _(query, key, value, mask):
+    return _scores(query, key, query.shape[-1]).masked_fill(mask == 0, 1e9).softmax(-1)
+
+
+@mistake(_SDPA, "weights from before the mask",
+         "Your output is right, and beside it you return the weights of a call without the mask. Return what you multiply the values "
+         "with: look at your return line.")
+def _(query, key, value, mask=None):
+    if mask is None:
+        raise ValueError("there is no mask")
+    weights = _scaled_by(query.shape[-1], query, key, mask)
+    return weights @ value, _scaled_by(query.shape[-1], query, key, None)
+
+
 @mistake(_SDPA, "weights from the wrong side",
          "Your output averages over the wrong axis of the weights. Row n of the weights belongs to output n: leave out "
          "the transpose.")
@@ -390,6 +407,8 @@ declare(_SDPA, "dropout on the output",
         "words are dropped.")
 declare(_SDPA, "dropout on the values",
         "dropout got the values. It should get the weights, before they meet the values: look at what you hand to it.")
+declare(_SDPA, "dropout on other weights",
+        "What you hand to dropout are weights, but not those that you return without dropout. Look at which of your names goes where.")
 declare(_SDPA, "dropout changes the weights twice",
         "With dropout, the weights you return are neither those before it nor those after it: look at how often it is called.")
 declare(_SDPA, "dropout not used",
@@ -479,7 +498,8 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
     if given.shape[-2:] != weights.shape[-2:] or given.numel() != weights.numel():  # leading axes may be flattened
         expect.shape(given, weights.shape, "what your function gives to dropout")
     if not torch.allclose(given.reshape(weights.shape), weights, rtol=1e-4, atol=1e-5):
-        raise known(_SDPA, "dropout on the scores")
+        budgets = (given.sum(-1) - 1).abs().max() < 1e-4
+        raise known(_SDPA, "dropout on other weights" if budgets else "dropout on the scores")
     doubled, kept = (x.to(query.dtype) for x in pair(doubled, output.shape[:-2], *weights.shape[-2:], query.shape[-1],
                                                      value.shape[-1]))
     if torch.allclose(doubled, output):

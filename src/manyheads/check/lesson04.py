@@ -120,6 +120,15 @@ def _(heads, W_O):
         yield heads.permute(order).reshape(batch, seq, num_heads * d_v) @ W_O
 
 
+@mistake("concat_and_project", "heads mixed before W_O",
+         "You added the heads up, or averaged them, before W_O. They stand side by side there, and each meets rows of its own: look "
+         "at how you join them.")
+def _(heads, W_O):
+    for block in _blocks(heads, W_O):
+        yield heads.sum(1) @ block
+        yield heads.mean(1) @ block
+
+
 @mistake("concat_and_project", "normalised before W_O",
          "Your concatenation is normalised before it meets W_O. Concat and W_O leave every number as it is: look for a layer_norm "
          "or a division by a norm.")
@@ -494,6 +503,13 @@ def _(heads, W_o, i):
 def _(heads, W_o, i):
     heads[:, i] = 0
     return _side_by_side(heads)
+
+
+@mistake("ablate_head", "feature cut",
+         "You set one feature to zero, in all heads. The axes are (batch, num_heads, seq, d_v): heads are the second one.")
+def _(heads, W_o, i):
+    heads[..., i] = 0
+    return _whole(heads, W_o)
 
 
 @mistake("ablate_head", "replaced, not cut",

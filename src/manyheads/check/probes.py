@@ -78,6 +78,8 @@ SAYS = {
                            "slice starts and ends.",
     "shape: one block": "{what} has shape {mine}; it should have shape {right}. It holds one block of those that should stand side "
                         "by side: look at your loop or your index.",
+    "shape: axes joined": "{what} has shape {mine}; it should have shape {right}: as many numbers in fewer axes. Look at what you "
+                          "flatten, reshape or join.",
     "shape: axis missing": "{what} has shape {mine}; it should have shape {right}. The axis of the {many} is missing: look at "
                            "what you sum over, index or flatten.",
     "shape: axis too many": "{what} has shape {mine}; it should have shape {right}. Look at which axis should be joined with "
@@ -247,6 +249,8 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                     yield "shape: one of an axis", {"one": _one(axes[i], place)}
     if got.numel() == right.numel() and _same(got.flatten(), right.flatten()):
         yield "shape: numbers in another shape", {}
+    if got.numel() == right.numel() and got.dim() < right.dim():
+        yield "shape: axes joined", {}
     missing = [i for i in range(right.dim()) if mine == theirs[:i] + theirs[i + 1:]]
     if len(missing) == 1:
         yield "shape: axis missing", {"many": _many(axes[missing[0]])}
