@@ -318,6 +318,15 @@ def _(query, key, value, mask):
     yield _scaled_by(query.shape[-1], unit_q, unit_k, mask)
 
 
+@_wrong_weights("scores changed before the softmax",
+                "Your scores go through a function that the formula does not have, such as relu, abs or a square. The softmax takes "
+                "them as they are, divided by the root: look at what stands between the product and the softmax.")
+def _(query, key, value, mask):
+    scores = _scores(query, key, query.shape[-1])
+    for other in (scores.relu(), scores.abs(), scores**2, scores.exp(), scores.sigmoid(), scores.softmax(-1)):
+        yield (other if mask is None else other.masked_fill(mask == 0, -math.inf)).softmax(-1)
+
+
 @_wrong_weights("blocked scores raised",
                 "Blocked keys get the weight: you fill their scores with a very large number. Its exponential is very large too: "
                 "look at the sign of what you fill in.")
@@ -911,6 +920,10 @@ declare("find_head", "last layer",
 declare("find_head", "counted from the end",
         "Your layer or your head is counted from the end, with a minus. The answer counts from the front: look at how you make "
         "the index.")
+declare("find_head", "head counted from 1",
+        "Your layer is right and your head is one too high: head 1 has the index 0. Look at where you add 1, or start to count.")
+declare("find_head", "layer counted from 1",
+        "Your head is right and your layer is one too high: layer 1 has the index 0. Look at where you add 1, or start to count.")
 declare("find_head", "second best", "You found the head with the second highest score. Look at how you sort.")
 declare("find_head", "divided by the layers",
         "Your flat number is right, and you divided it by the number of layers. A layer has num_heads heads: how often do they fit?")
@@ -958,7 +971,8 @@ def _judge_found(got: object, scores: Tensor) -> None:
     tempting = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
                 "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
                 "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
-                "counted from 1": (best[0] + 1, best[1] + 1), "divided by the layers": divmod(int(scores.argmax()), layers)}
+                "counted from 1": (best[0] + 1, best[1] + 1), "head counted from 1": (best[0], best[1] + 1),
+                "layer counted from 1": (best[0] + 1, best[1]), "divided by the layers": divmod(int(scores.argmax()), layers)}
     if got != best:
         fits = [name for name, pair_of_it in tempting.items() if pair_of_it == got]
         raise known("find_head", fits[0] if len(fits) == 1 else "another head")  # two that fit cannot be told apart

@@ -76,6 +76,8 @@ SAYS = {
                                 "stand side by side: look at how you join them.",
     "shape: part missing": "{what} has shape {mine}; it should have shape {right}. Missing: {part}. Look at where your loop or your "
                            "slice starts and ends.",
+    "shape: more besides": "{what} has shape {mine}; it should have shape {right}. The right numbers are there, and more {many} "
+                           "beside them. Look at what you start with, and at how often you join.",
     "shape: one block": "{what} has shape {mine}; it should have shape {right}. It holds one block of those that should stand side "
                         "by side: look at your loop or your index.",
     "shape: axes joined": "{what} has shape {mine}; it should have shape {right}: as many numbers in fewer axes. Look at what you "
@@ -266,6 +268,10 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                 yield f"shape: {name}", {}
         if any(_same(got, block) for block in blocks.unbind(axis)):
             yield "shape: one block", {}
+    if len(differ) == 1 and mine[differ[0]] > theirs[differ[0]] > 1:
+        axis, size = differ[0], theirs[differ[0]]
+        if any(_same(got.narrow(axis, start, size), right) for start in range(mine[axis] - size + 1)):
+            yield "shape: more besides", {"many": _many(axes[axis])}
     if len(differ) == 1 and 0 < mine[differ[0]] < theirs[differ[0]]:
         axis, size = differ[0], mine[differ[0]]
         for start in range(theirs[axis] - size + 1):
