@@ -1,4 +1,4 @@
-# mistake: blocked scores raised
+# mistake: mask turned round
 import math
 
 import torch

@@ -327,13 +327,6 @@ def _(query, key, value, mask):
         yield (other if mask is None else other.masked_fill(mask == 0, -math.inf)).softmax(-1)
 
 
-@_wrong_weights("blocked scores raised",
-                "Blocked keys get the weight: you fill their scores with a very large number. Its exponential is very large too: "
-                "look at the sign of what you fill in.")
-def _(query, key, value, mask):
-    return _scores(query, key, query.shape[-1]).masked_fill(mask == 0, 1e9).softmax(-1)
-
-
 @mistake(_SDPA, "weights from before the mask",
          "Your output is right, and beside it you return the weights of a call without the mask. Return what you multiply the values "
          "with: look at your return line.")
@@ -353,8 +346,8 @@ def _(query, key, value, mask=None):
 
 
 @_wrong_weights("mask turned round", source="LLMs-from-scratch#1061", sentence=(
-                f"Blocked keys get all the weight and open ones get none: your mask is turned round. {POLARITY} "
-                "Which scores do you fill?"))
+                "Blocked keys get all the weight and open ones get none: your mask is turned round, or what you fill in has the "
+                f"wrong sign. {POLARITY} Which scores do you fill, and with what?"))
 def _(query, key, value, mask):
     return _scaled_by(query.shape[-1], query, key, mask == 0)
 
@@ -939,24 +932,20 @@ declare("find_head", "tensors, not ints",
 
 def judge_finder(find_head: Callable, attention: Tensor, score: Callable) -> None:
     """Judge find_head on this attention; what is wrong must show on fresh ones too, or it is called by no special name."""
-    try:
-        _judge_found(find_head(attention.clone(), score), torch.stack([score(layer) for layer in attention]))
-    except NotRight as problem:
-        for _ in range(3):
-            others = torch.rand(attention.shape[0] + 1, *attention.shape[1:]).softmax(-1)
-            try:
-                _judge_found(find_head(others.clone(), score), torch.stack([score(layer) for layer in others]))
-            except NotRight as another:
-                if another.mistake != problem.mistake:
-                    raise known("find_head", "another head") from None
-        raise
+    got, scores = _found(find_head, attention, score)
+    if got == divmod(int(scores.argmax()), scores.shape[1]):
+        return
+    fits = _tempting(got, scores)
+    for _ in range(3):
+        fits &= _tempting(*_found(find_head, torch.rand(len(attention) + 1, *attention.shape[1:]).softmax(-1), score))
+    raise known("find_head", fits.pop() if len(fits) == 1 else "another head")
 
 
-def _judge_found(got: object, scores: Tensor) -> None:
-    """Judge what find_head returned, given the scores (layers, heads) that it should have seen."""
+def _found(find_head: Callable, attention: Tensor, score: Callable) -> tuple[tuple[int, int], Tensor]:
+    """The pair that find_head returned, and the scores (layers, heads) that it should have seen; else NotRight, by name."""
+    got = find_head(attention.clone(), score)
+    scores = torch.stack([score(layer) for layer in attention])
     expect.returned("find_head(attention, score)", got)
-    layers, heads = scores.shape
-    best = divmod(int(scores.argmax()), heads)
     if type(got) is tuple and len(got) == 2 and any(isinstance(item, Tensor) for item in got):
         raise known("find_head", "tensors, not ints")
     flat = int(got) if isinstance(got, Tensor) and got.numel() == 1 else got
@@ -966,16 +955,22 @@ def _judge_found(got: object, scores: Tensor) -> None:
         raise known("find_head", "the score itself")
     if type(got) is not tuple or len(got) != 2 or not all(type(item) is int for item in got):
         raise known("find_head", "not a pair")
-    if got != best and (got[0] % layers, got[1] % heads) == best and min(got) < 0:
-        raise known("find_head", "counted from the end")
-    tempting = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
-                "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
-                "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
-                "counted from 1": (best[0] + 1, best[1] + 1), "head counted from 1": (best[0], best[1] + 1),
-                "layer counted from 1": (best[0] + 1, best[1]), "divided by the layers": divmod(int(scores.argmax()), layers)}
-    if got != best:
-        fits = [name for name, pair_of_it in tempting.items() if pair_of_it == got]
-        raise known("find_head", fits[0] if len(fits) == 1 else "another head")  # two that fit cannot be told apart
+    return got, scores
+
+
+def _tempting(got: tuple[int, int], scores: Tensor) -> set[str]:
+    """The mistakes that give this pair for these scores."""
+    layers, heads = scores.shape
+    layer, head = best = divmod(int(scores.argmax()), heads)
+    wrong = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
+             "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
+             "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
+             "counted from 1": (layer + 1, head + 1), "head counted from 1": (layer, head + 1),
+             "layer counted from 1": (layer + 1, head), "divided by the layers": divmod(int(scores.argmax()), layers)}
+    names = {name for name, pair_of_it in wrong.items() if pair_of_it == got}
+    if min(got) < 0 and (got[0] % layers, got[1] % heads) == best:
+        names.add("counted from the end")
+    return names
 
 
 @exercise("find_head", lesson=LESSON, points=1, hidden=1, names=("find_head",))

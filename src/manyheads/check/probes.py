@@ -396,7 +396,7 @@ def _row_sums(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findi
     if right.dim() and right.shape[-1] > 1 and _budgets(right, empty_rows=True):
         sums, rows = got.sum(-1), right.any(-1)
         off = ((sums - 1).abs() > 1e-4) & rows
-        if off.any():
+        if off.any() and sums[off].any():  # rows that are empty are another matter
             first = sums[off][0].item()
             where = f"at {_place(off, axes[:-1])}" if off.dim() else "of all"
             yield "rows do not sum to one", {"place": where, "side": "too little" if first < 1 else "too much"}
@@ -569,8 +569,8 @@ def _nearly(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
 
 
 _OF_VALUES: tuple[Callable[[Tensor, Tensor, Sequence[str]], Iterator[Finding]], ...] = (
-    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _in_part, _constant,
-    _normalised, _row_sums, _rows, _nearly)
+    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _row_sums, _in_part,
+    _constant, _normalised, _rows, _nearly)
 _LAWS = (_one_law, _sharpness, _factor, _offset, _same_row, _normalised, _row_sums, _rows)  # need the numbers as they came
 _OF_MASKS = (_mask, _order, _transposed, _mask_edges, _repeated, _in_part, _constant)
 
