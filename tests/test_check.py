@@ -77,6 +77,16 @@ def test_close_names_the_first_wrong_place_and_never_the_value(batch, head, toke
     assert f"{expected[batch, head, token].item():.2f}"[:4] not in said
 
 
+def test_tolerance_by_dtype():
+    """float64 answers to float32 inputs are no more exact than these; half precision is coarse."""
+    expected = torch.randn(2, 3) + 4
+    check.close(expected.double() * (1 + 3e-6), expected.double(), "x")
+    check.close((expected * 1.001).bfloat16(), expected, "x")
+    check.close(expected.half(), expected, "x")
+    for got in (expected * 1.001, expected.double() * 1.001, (expected * 1.1).bfloat16()):
+        refusal(check.close, got, expected, "x")
+
+
 def test_rows_sum_to_one_tells_rows_from_columns():
     weights = torch.randn(2, 4, 3).softmax(-1)
     check.rows_sum_to_one(weights, "weights")
@@ -101,6 +111,16 @@ def test_a_tempting_wrong_value_gets_its_own_sentence():
     assert refusal(check.exact_answer, 16, 4, "d_k", wrong={16: "That is d_model."}) == "That is d_model."
     assert refusal(check.numbers, [4, 4], [7, 2], "blend", wrong={(4, 4): "A plain average."}) == "A plain average."
     assert refusal(check.choice, "a", "B", "choice", why={"A": "Because."}) == "Because."
+
+
+def test_a_tempting_wrong_value_has_its_name_in_the_catalogue(registries):
+    catalogue.declare("blend", "plain average", "A plain average.")
+    named = check.known("blend", "plain average")
+    for call, *args in ((check.exact_answer, 16, 4, "x", {16: named}), (check.numbers, [4, 4], [7, 2], "x", 0.01, {(4, 4): named}),
+                        (check.choice, "a", "B", "x", {"A": named}), (check.choice, "a", "B", "x", {"A": "A plain average."})):
+        with pytest.raises(check.NotRight) as caught:
+            call(*args)
+        assert (str(caught.value), caught.value.mistake) == ("A plain average.", "plain average")
 
 
 def test_numbers_has_a_tolerance_and_names_the_first_wrong_one():
@@ -188,6 +208,64 @@ def test_judge_names_the_mistake_it_recognises(registries):
     assert (str(caught.value), caught.value.mistake) == ("You doubled it.", "doubled")
     assert catalogue.named_in("NotRight: You doubled it.").name == "doubled"
     assert "the same factor" in refusal(check.judge, "halve", x * 3, x / 2, x, what="halve(x)")
+
+
+def test_judge_asks_again_before_it_names_a_mistake(registries):
+    """On made-up inputs two mistakes may look alike: with ``fn`` a mistake must also fit fresh ones."""
+    @check_mistake("halve", "squared", "You squared it.")
+    def _(x):
+        return x**2
+
+    @check_mistake("halve", "one of several", "You added.")
+    def _(x):
+        yield x + 1
+        yield x + 2
+
+    def judged(fn, x):
+        with pytest.raises(check.NotRight) as caught:
+            check.judge("halve", fn(x), x / 2, x, what="halve(x)", fn=fn)
+        return caught.value.mistake
+
+    x = torch.tensor([2.0, 2.0, 0.0])
+    assert judged(lambda x: x**2, x) == "squared"
+    assert judged(lambda x: x * 2, x) == "probe: constant factor"
+    assert judged(lambda x: x + 2, torch.tensor([1.0, 5.0, 7.0])) == "one of several"
+
+
+def test_judge_sees_what_two_calls_tell(registries):
+    calls = []
+
+    def counts(x):
+        calls.append(1)
+        return x + 10 * len(calls) * torch.arange(3.0) ** 2
+
+    def in_place(x):
+        return x.mul_(7).sin()
+
+    def judged(fn):
+        x = torch.randn(2, 3)
+        with pytest.raises(check.NotRight) as caught:
+            check.judge("halve", fn(x.clone()), x / 2, x, what="halve(x)", fn=fn)
+        return caught.value.mistake
+
+    assert judged(counts) == "probe: two calls differ"
+    assert judged(in_place) == "probe: changed in place"
+    assert "Two equal calls" in refusal(check.unchanged, counts, torch.randn(2, 3), what="halve(x)")
+
+
+def test_judge_looks_at_an_output_in_another_way(registries, monkeypatch):
+    monkeypatch.setattr(catalogue, "_VIEWS", {})
+    mix = torch.randn(4, 4)
+
+    @catalogue.view("mixed")
+    def _(got, expected, x):
+        inverse = torch.linalg.inv(mix.double())
+        return got.double() @ inverse, expected.double() @ inverse, "what you mix", ("token", "feature")
+
+    x = torch.randn(5, 4)
+    assert "what you mix has its tokens" not in refusal(check.judge, "mixed", x @ mix + torch.randn(5, 4), x @ mix, x, what="y")
+    assert "what you mix has its features in reversed order" in refusal(
+        check.judge, "mixed", x.flip(1) @ mix, x @ mix, x, what="y")
 
 
 def test_judge_compares_each_part_of_a_tuple(registries):

@@ -57,6 +57,8 @@ EXAMPLES = {  # name: got, expected, axes
     "shape: largest of blocks": (X.amax(1), X.transpose(1, 2).flatten(2), None),
     "shape: one block": (X[:, 2], X.transpose(1, 2).flatten(2), None),
     "shape: part missing": (X[:, :, 1:4], X, AXES),
+    "shape: axes joined": (torch.randn(2, 5, 12), X, AXES),
+    "shape: more besides": (torch.cat([X[:, :1], X], 1), X, AXES),
     "shape: axis missing": (torch.randn(2, 5, 4), X, AXES),
     "shape: axis too many": (torch.randn(2, 3, 5, 4, 2), X, AXES),
     "shape: one size differs": (torch.randn(2, 3, 7, 4), X, AXES),

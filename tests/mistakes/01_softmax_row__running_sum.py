@@ -1,4 +1,4 @@
-# mistake: probe: right in part
+# mistake: probe: rows do not sum to one
 
 
 def softmax_row(scores):

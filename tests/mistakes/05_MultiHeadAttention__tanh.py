@@ -1,4 +1,4 @@
-# mistake: probe: another function of the scores
+# mistake: scores changed before the softmax
 import math
 
 import torch

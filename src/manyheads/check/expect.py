@@ -203,6 +203,7 @@ def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) 
     gradients = {name: torch.zeros_like(parameter) for name, parameter in module.named_parameters()}
     trained = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     output = module(*args)
+    output = output[0] if isinstance(output, tuple | list) and output else output
     if not isinstance(output, torch.Tensor) or output.grad_fn is None or not trained:
         return gradients
     shape(output, weights.shape, "the output whose gradients are asked for")

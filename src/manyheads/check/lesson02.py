@@ -162,9 +162,8 @@ declare("split_heads", "silent truncation", source="LLMs-from-scratch#444", sent
         "A head count that does not divide d_model went through: features are lost or heads differ in size, and "
         "nobody is told. Raise ValueError (or use assert) before you split. What does d_model % num_heads tell you?"))
 declare("split_heads", "no check of a bad count", source="LLMs-from-scratch#444", sentence=(
-        "A head count that does not divide d_model ends in an error about shapes from inside torch, not in a "
-        "ValueError or AssertionError of yours. Check d_model % num_heads first, and say in the message which two "
-        "numbers do not fit."))
+        "A head count that does not divide d_model ends in another error than a ValueError or AssertionError of yours. "
+        "Check d_model % num_heads first, and say in the message which two numbers do not fit."))
 
 
 def _blocks(x, num_heads):

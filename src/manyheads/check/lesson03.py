@@ -318,6 +318,25 @@ def _(query, key, value, mask):
     yield _scaled_by(query.shape[-1], unit_q, unit_k, mask)
 
 
+@_wrong_weights("scores changed before the softmax",
+                "Your scores go through a function that the formula does not have, such as relu, abs or a square. The softmax takes "
+                "them as they are, divided by the root: look at what stands between the product and the softmax.")
+def _(query, key, value, mask):
+    scores = _scores(query, key, query.shape[-1])
+    for other in (scores.relu(), scores.abs(), scores**2, scores.exp(), scores.sigmoid(), scores.softmax(-1)):
+        yield (other if mask is None else other.masked_fill(mask == 0, -math.inf)).softmax(-1)
+
+
+@mistake(_SDPA, "weights from before the mask",
+         "Your output is right, and beside it you return the weights of a call without the mask. Return what you multiply the values "
+         "with: look at your return line.")
+def _(query, key, value, mask=None):
+    if mask is None:
+        raise ValueError("there is no mask")
+    weights = _scaled_by(query.shape[-1], query, key, mask)
+    return weights @ value, _scaled_by(query.shape[-1], query, key, None)
+
+
 @mistake(_SDPA, "weights from the wrong side",
          "Your output averages over the wrong axis of the weights. Row n of the weights belongs to output n: leave out "
          "the transpose.")
@@ -327,8 +346,8 @@ def _(query, key, value, mask=None):
 
 
 @_wrong_weights("mask turned round", source="LLMs-from-scratch#1061", sentence=(
-                f"Blocked keys get all the weight and open ones get none: your mask is turned round. {POLARITY} "
-                "Which scores do you fill?"))
+                "Blocked keys get all the weight and open ones get none: your mask is turned round, or what you fill in has the "
+                f"wrong sign. {POLARITY} Which scores do you fill, and with what?"))
 def _(query, key, value, mask):
     return _scaled_by(query.shape[-1], query, key, mask == 0)
 
@@ -390,6 +409,8 @@ declare(_SDPA, "dropout on the output",
         "words are dropped.")
 declare(_SDPA, "dropout on the values",
         "dropout got the values. It should get the weights, before they meet the values: look at what you hand to it.")
+declare(_SDPA, "dropout on other weights",
+        "What you hand to dropout are weights, but not those that you return without dropout. Look at which of your names goes where.")
 declare(_SDPA, "dropout changes the weights twice",
         "With dropout, the weights you return are neither those before it nor those after it: look at how often it is called.")
 declare(_SDPA, "dropout not used",
@@ -479,7 +500,8 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
     if given.shape[-2:] != weights.shape[-2:] or given.numel() != weights.numel():  # leading axes may be flattened
         expect.shape(given, weights.shape, "what your function gives to dropout")
     if not torch.allclose(given.reshape(weights.shape), weights, rtol=1e-4, atol=1e-5):
-        raise known(_SDPA, "dropout on the scores")
+        budgets = (given.sum(-1) - 1).abs().max() < 1e-4
+        raise known(_SDPA, "dropout on other weights" if budgets else "dropout on the scores")
     doubled, kept = (x.to(query.dtype) for x in pair(doubled, output.shape[:-2], *weights.shape[-2:], query.shape[-1],
                                                      value.shape[-1]))
     if torch.allclose(doubled, output):
@@ -891,6 +913,10 @@ declare("find_head", "last layer",
 declare("find_head", "counted from the end",
         "Your layer or your head is counted from the end, with a minus. The answer counts from the front: look at how you make "
         "the index.")
+declare("find_head", "head counted from 1",
+        "Your layer is right and your head is one too high: head 1 has the index 0. Look at where you add 1, or start to count.")
+declare("find_head", "layer counted from 1",
+        "Your head is right and your layer is one too high: layer 1 has the index 0. Look at where you add 1, or start to count.")
 declare("find_head", "second best", "You found the head with the second highest score. Look at how you sort.")
 declare("find_head", "divided by the layers",
         "Your flat number is right, and you divided it by the number of layers. A layer has num_heads heads: how often do they fit?")
@@ -906,24 +932,20 @@ declare("find_head", "tensors, not ints",
 
 def judge_finder(find_head: Callable, attention: Tensor, score: Callable) -> None:
     """Judge find_head on this attention; what is wrong must show on fresh ones too, or it is called by no special name."""
-    try:
-        _judge_found(find_head(attention.clone(), score), torch.stack([score(layer) for layer in attention]))
-    except NotRight as problem:
-        for _ in range(3):
-            others = torch.rand(attention.shape[0] + 1, *attention.shape[1:]).softmax(-1)
-            try:
-                _judge_found(find_head(others.clone(), score), torch.stack([score(layer) for layer in others]))
-            except NotRight as another:
-                if another.mistake != problem.mistake:
-                    raise known("find_head", "another head") from None
-        raise
+    got, scores = _found(find_head, attention, score)
+    if got == divmod(int(scores.argmax()), scores.shape[1]):
+        return
+    fits = _tempting(got, scores)
+    for _ in range(3):
+        fits &= _tempting(*_found(find_head, torch.rand(len(attention) + 1, *attention.shape[1:]).softmax(-1), score))
+    raise known("find_head", fits.pop() if len(fits) == 1 else "another head")
 
 
-def _judge_found(got: object, scores: Tensor) -> None:
-    """Judge what find_head returned, given the scores (layers, heads) that it should have seen."""
+def _found(find_head: Callable, attention: Tensor, score: Callable) -> tuple[tuple[int, int], Tensor]:
+    """The pair that find_head returned, and the scores (layers, heads) that it should have seen; else NotRight, by name."""
+    got = find_head(attention.clone(), score)
+    scores = torch.stack([score(layer) for layer in attention])
     expect.returned("find_head(attention, score)", got)
-    layers, heads = scores.shape
-    best = divmod(int(scores.argmax()), heads)
     if type(got) is tuple and len(got) == 2 and any(isinstance(item, Tensor) for item in got):
         raise known("find_head", "tensors, not ints")
     flat = int(got) if isinstance(got, Tensor) and got.numel() == 1 else got
@@ -933,15 +955,22 @@ def _judge_found(got: object, scores: Tensor) -> None:
         raise known("find_head", "the score itself")
     if type(got) is not tuple or len(got) != 2 or not all(type(item) is int for item in got):
         raise known("find_head", "not a pair")
-    if got != best and (got[0] % layers, got[1] % heads) == best and min(got) < 0:
-        raise known("find_head", "counted from the end")
-    tempting = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
-                "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
-                "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
-                "counted from 1": (best[0] + 1, best[1] + 1), "divided by the layers": divmod(int(scores.argmax()), layers)}
-    if got != best:
-        fits = [name for name, pair_of_it in tempting.items() if pair_of_it == got]
-        raise known("find_head", fits[0] if len(fits) == 1 else "another head")  # two that fit cannot be told apart
+    return got, scores
+
+
+def _tempting(got: tuple[int, int], scores: Tensor) -> set[str]:
+    """The mistakes that give this pair for these scores."""
+    layers, heads = scores.shape
+    layer, head = best = divmod(int(scores.argmax()), heads)
+    wrong = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
+             "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
+             "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
+             "counted from 1": (layer + 1, head + 1), "head counted from 1": (layer, head + 1),
+             "layer counted from 1": (layer + 1, head), "divided by the layers": divmod(int(scores.argmax()), layers)}
+    names = {name for name, pair_of_it in wrong.items() if pair_of_it == got}
+    if min(got) < 0 and (got[0] % layers, got[1] % heads) == best:
+        names.add("counted from the end")
+    return names
 
 
 @exercise("find_head", lesson=LESSON, points=1, hidden=1, names=("find_head",))

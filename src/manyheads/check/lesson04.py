@@ -120,6 +120,15 @@ def _(heads, W_O):
         yield heads.permute(order).reshape(batch, seq, num_heads * d_v) @ W_O
 
 
+@mistake("concat_and_project", "heads mixed before W_O",
+         "You added the heads up, or averaged them, before W_O. They stand side by side there, and each meets rows of its own: look "
+         "at how you join them.")
+def _(heads, W_O):
+    for block in _blocks(heads, W_O):
+        yield heads.sum(1) @ block
+        yield heads.mean(1) @ block
+
+
 @mistake("concat_and_project", "normalised before W_O",
          "Your concatenation is normalised before it meets W_O. Concat and W_O leave every number as it is: look for a layer_norm "
          "or a division by a norm.")
@@ -326,6 +335,13 @@ def _(heads, W_O):
         yield heads @ block
 
 
+@mistake("head_contributions", "one head for all blocks",
+         "All parts are made from the numbers of the same head. Part i takes head i: look at the index of your heads.")
+def _(heads, W_O):
+    for head in heads.unbind(1):
+        yield head[:, None] @ _blocks(heads, W_O)
+
+
 @mistake("head_contributions", "blocks in another order",
          f"Your heads meet the blocks of W_O in another order. {_ROWS} Look at how you count.")
 def _(heads, W_O):
@@ -494,6 +510,22 @@ def _(heads, W_o, i):
 def _(heads, W_o, i):
     heads[:, i] = 0
     return _side_by_side(heads)
+
+
+@mistake("ablate_head", "feature cut",
+         "You set one feature to zero, in all heads. The axes are (batch, num_heads, seq, d_v): heads are the second one.")
+def _(heads, W_o, i):
+    heads[..., i] = 0
+    return _whole(heads, W_o)
+
+
+@mistake("ablate_head", "made smaller, not cut",
+         "Something of head i is still there: it is made smaller, not set to zero. Look at what you multiply it with.")
+def _(heads, W_o, i):
+    for part in (0.5, 0.1, 0.01, 0.25, 0.75, 0.9, 1 / heads.shape[1]):
+        smaller = heads.clone()
+        smaller[:, i] *= part
+        yield _whole(smaller, W_o)
 
 
 @mistake("ablate_head", "replaced, not cut",

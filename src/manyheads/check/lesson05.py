@@ -223,6 +223,15 @@ def _(want, state, h, query, key, value, mask=None):
         x.shape[0], h, x.shape[2] // h, x.shape[1]).mT)
 
 
+@mistake(CLASS, "scores changed before the softmax", (
+    "Your scores go through a function that the formula does not have, such as relu, abs or a square. Look at what stands "
+    "between the product and the softmax."))
+def _(want, state, h, query, key, value, mask=None):
+    for other in (torch.relu, torch.abs, torch.square, torch.tanh, torch.sigmoid, torch.exp, lambda x: x.softmax(-1)):
+        yield _wrong(want, state, h, query, key, value, torch.ones(()) if mask is None else mask,
+                     before=lambda scores, mask, other=other: _block_minus_infinity(other(scores), mask))
+
+
 @mistake(CLASS, "blocked scores not low enough", source="gluonts#1401", sentence=(
     "Blocked keys keep weight: their scores are lowered, but not by enough. A score can be -30 by itself. Look at the number "
     "that you fill in or take away: minus infinity, or one like -1e9."))

@@ -76,8 +76,12 @@ SAYS = {
                                 "stand side by side: look at how you join them.",
     "shape: part missing": "{what} has shape {mine}; it should have shape {right}. Missing: {part}. Look at where your loop or your "
                            "slice starts and ends.",
+    "shape: more besides": "{what} has shape {mine}; it should have shape {right}. The right numbers are there, and more {many} "
+                           "beside them. Look at what you start with, and at how often you join.",
     "shape: one block": "{what} has shape {mine}; it should have shape {right}. It holds one block of those that should stand side "
                         "by side: look at your loop or your index.",
+    "shape: axes joined": "{what} has shape {mine}; it should have shape {right}: as many numbers in fewer axes. Look at what you "
+                          "flatten, reshape or join.",
     "shape: axis missing": "{what} has shape {mine}; it should have shape {right}. The axis of the {many} is missing: look at "
                            "what you sum over, index or flatten.",
     "shape: axis too many": "{what} has shape {mine}; it should have shape {right}. Look at which axis should be joined with "
@@ -247,6 +251,8 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                     yield "shape: one of an axis", {"one": _one(axes[i], place)}
     if got.numel() == right.numel() and _same(got.flatten(), right.flatten()):
         yield "shape: numbers in another shape", {}
+    if got.numel() == right.numel() and got.dim() < right.dim():
+        yield "shape: axes joined", {}
     missing = [i for i in range(right.dim()) if mine == theirs[:i] + theirs[i + 1:]]
     if len(missing) == 1:
         yield "shape: axis missing", {"many": _many(axes[missing[0]])}
@@ -262,6 +268,10 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                 yield f"shape: {name}", {}
         if any(_same(got, block) for block in blocks.unbind(axis)):
             yield "shape: one block", {}
+    if len(differ) == 1 and mine[differ[0]] > theirs[differ[0]] > 1:
+        axis, size = differ[0], theirs[differ[0]]
+        if any(_same(got.narrow(axis, start, size), right) for start in range(mine[axis] - size + 1)):
+            yield "shape: more besides", {"many": _many(axes[axis])}
     if len(differ) == 1 and 0 < mine[differ[0]] < theirs[differ[0]]:
         axis, size = differ[0], mine[differ[0]]
         for start in range(theirs[axis] - size + 1):
@@ -386,7 +396,7 @@ def _row_sums(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findi
     if right.dim() and right.shape[-1] > 1 and _budgets(right, empty_rows=True):
         sums, rows = got.sum(-1), right.any(-1)
         off = ((sums - 1).abs() > 1e-4) & rows
-        if off.any():
+        if off.any() and sums[off].any():  # rows that are empty are another matter
             first = sums[off][0].item()
             where = f"at {_place(off, axes[:-1])}" if off.dim() else "of all"
             yield "rows do not sum to one", {"place": where, "side": "too little" if first < 1 else "too much"}
@@ -559,8 +569,8 @@ def _nearly(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
 
 
 _OF_VALUES: tuple[Callable[[Tensor, Tensor, Sequence[str]], Iterator[Finding]], ...] = (
-    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _in_part, _constant,
-    _normalised, _row_sums, _rows, _nearly)
+    _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _row_sums, _in_part,
+    _constant, _normalised, _rows, _nearly)
 _LAWS = (_one_law, _sharpness, _factor, _offset, _same_row, _normalised, _row_sums, _rows)  # need the numbers as they came
 _OF_MASKS = (_mask, _order, _transposed, _mask_edges, _repeated, _in_part, _constant)
 

@@ -127,10 +127,10 @@ def _pattern(head, tokens, key_tokens, counted) -> str | None:
             continue
         hits = target[rows, head[rows].argmax(axis=1)]
         if hits.all():
-            who = f"each {kind}".replace("words", "word") + " " + does.format(looks="looks", it="it", its="its")
+            who = f"each {kind}".replace("words", "word") + " " + does.format(looks="looks", it="it", its="its", itself="itself")
         else:
             share = "most" if hits.mean() > 0.5 else "some"
-            who = f"{share} {kind} " + does.format(looks="look", it="them", its="their")
+            who = f"{share} {kind} " + does.format(looks="look", it="them", its="their", itself="themselves")
         best, most = f"{who}, mean weight {on_target.mean():.2f}", on_target.sum()
     return best
 
@@ -143,7 +143,7 @@ def _targets(tokens: list[str], key_tokens: list[str]):
     if alike:
         yield "words", "{looks} at the word before {it}", np.eye(n, k=-1, dtype=bool)
         yield "words", "{looks} at the word after {it}", np.eye(n, k=1, dtype=bool)
-        yield "words", "{looks} at {it}self", itself
+        yield "words", "{looks} at {itself}", itself
         words = np.array([token.lower() for token in tokens])
         copies = (words[:, None] == words) & ~itself
         repeated = ", ".join(dict.fromkeys(words[copies.any(axis=1)].tolist()))

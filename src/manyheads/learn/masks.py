@@ -25,7 +25,7 @@ def masks_explorer() -> None:
         [
             choice("mask", MASKS, "both"),
             slider("filling", 2, 0, 5),
-            choice("filling is", PLACES, "in front"),
+            choice("where", PLACES, "in front"),
             choice("blocked", BLOCKED, BLOCKED[0]),
         ],
         lambda *options: (masks_svg(*options), masks_sentence(*options)),

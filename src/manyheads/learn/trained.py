@@ -97,11 +97,11 @@ def attention_of(layer: int, head: int, text: str = SENTENCE) -> None:
     _check_index("head", head, HEADS, NotDrawable)
     reading = read_sentence(text)
     weights = reading.attention[layer, head]
-    note = "\n".join([_between_words(weights, reading.tokens), *(f"Note: {note}" for note in reading.notes)])
+    note = "\n".join([between_words(weights, reading.tokens), *(f"Note: {note}" for note in reading.notes)])
     plot_head(weights, reading.tokens, f"L{layer + 1}H{head + 1} (indices {layer}, {head})", note=note)
 
 
-def _between_words(weights: Tensor, tokens: tuple[str, ...], most: int = 6) -> str:
+def between_words(weights: Tensor, tokens: tuple[str, ...], most: int = 6) -> str:
     """The largest weights from one word to another: [CLS], where heads rest, would hide them."""
     between = weights.clone().fill_diagonal_(0)
     between[[0, -1]] = between[:, [0, -1]] = 0

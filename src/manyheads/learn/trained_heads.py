@@ -9,7 +9,7 @@ from .explorers import choice, explore, offer, sentence_box, slider, words_to_ma
 from .heatmaps import summary
 from .mode import demonstration
 from .real import head_scores
-from .trained import HEADS, SENTENCE, Reading, read_sentence
+from .trained import HEADS, SENTENCE, Reading, between_words, read_sentence
 
 MOST_TOKENS = 20
 _LAYERS = 3
@@ -60,6 +60,14 @@ def trained_heads_sentence(text: str, layer: int, head: int, special: bool = Tru
     weights = weights[layer - 1, head - 1]
     name, score = head_scores(layer, head)
     lines = [f"L{layer}H{head}: {name}. {score}", f"On this sentence: {summary(weights, tokens).split(': ', 1)[1]}."]
+    whole = reading.attention[layer - 1, head - 1]
+    if special:
+        lines.append(between_words(whole, reading.tokens))
+    else:
+        lines.append(
+            "Hiding the special tokens renormalises: each row is divided by the weight that stays, so that it sums to 1 again."
+            f" They held {1 - whole[1:-1, 1:-1].sum(-1).mean():.0%} of the words' weight here: what is left looks stronger than it is."
+        )
     if word is not None:
         lines.append(f"{row_in_words(tokens, weights, word)}.")
     return "\n".join([*lines, *notes])
@@ -75,12 +83,6 @@ def _drawn(reading: Reading, special: bool) -> tuple[list[str], np.ndarray, list
     """Tokens, weights (layers, heads, seq, seq) as they are drawn, and notes about what is not."""
     kept = [place for place, token in enumerate(reading.tokens) if special or token not in _SPECIAL]
     weights, notes = reading.attention.numpy(), [f"Note: {note}" for note in reading.notes]
-    if not special and kept:
-        hidden = 1 - weights[:, :, kept][..., kept].sum(-1).mean()
-        notes.append(
-            "Hiding the special tokens renormalises: each row is divided by the weight that stays, so that it sums to 1 again."
-            f" They held {hidden:.0%} of all weight in the three layers: what is left looks stronger than it is."
-        )
     if len(kept) > MOST_TOKENS:
         notes.append(f"Only the first {MOST_TOKENS} of {len(kept)} tokens are drawn; the others keep their weight.")
     weights = weights[:, :, kept][..., kept]

@@ -1,0 +1,6 @@
+# mistake: probe: another dtype
+import torch
+
+
+def causal_mask(n):
+    return torch.full((n, n), float("-inf")).triu(1)

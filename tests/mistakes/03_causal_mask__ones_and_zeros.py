@@ -1,0 +1,6 @@
+# mistake: probe: another dtype
+import torch
+
+
+def causal_mask(n):
+    return torch.tril(torch.ones(n, n, dtype=torch.int64))

@@ -1,0 +1,7 @@
+# mistake: future and self
+import torch
+
+
+def causal_mask(n):
+    i = torch.arange(n)
+    return i[:, None] <= i[None, :]

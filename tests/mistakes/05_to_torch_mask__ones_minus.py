@@ -1,0 +1,5 @@
+# mistake: not boolean
+
+
+def to_torch_mask(mask):
+    return 1 - mask.long()
