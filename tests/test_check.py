@@ -1,10 +1,12 @@
 """The expectations, the catalogue and the outcomes: what a student reads when an answer is wrong."""
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from nbclient import NotebookClient
 
 from manyheads import check
 from manyheads.check import catalogue, exercises
@@ -305,3 +307,15 @@ def test_the_four_outcomes(registries):
 def test_every_registered_exercise_belongs_to_a_lesson():
     for entry in exercises.exercises():
         assert entry.points > 0 and entry.hidden > 0 and entry.names, entry.name
+
+
+@pytest.mark.slow
+def test_a_stub_is_told_in_one_line_in_a_notebook():
+    cells = ["from manyheads import check",
+             "def split_heads(x):\n    raise NotImplementedError", "split_heads(2)", "1 / 0"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, allow_errors=True).execute()
+    (stub,), (other,) = notebook.cells[2].outputs, notebook.cells[3].outputs
+    assert stub.ename == "NotImplementedError"
+    assert stub.traceback == ["NotImplementedError: split_heads is still to be written"]
+    assert other.ename == "ZeroDivisionError" and len(other.traceback) > 1

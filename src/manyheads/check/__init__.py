@@ -5,6 +5,8 @@ Names are loaded on first use, so that ``from manyheads import check`` does not 
 
 import importlib
 
+from .notebook import tell_stubs_in_one_line
+
 _HOME = {
     "NotAttempted": "errors",
     "NotRight": "errors",
@@ -39,3 +41,6 @@ def __getattr__(name: str):
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+tell_stubs_in_one_line()
