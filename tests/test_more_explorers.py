@@ -175,4 +175,4 @@ def test_the_button_trains_and_can_be_stopped(displayed, monkeypatch):
     stop.click()
     wait_for(lambda: not train.disabled)
     assert "Stopped after" in said.value and "trained live" not in picture.value
-    assert not [thread for thread in threading.enumerate() if thread.daemon and "run" in thread.name and thread.is_alive()]
+    wait_for(lambda: one_or_many.THREAD not in [thread.name for thread in threading.enumerate()])

@@ -9,6 +9,11 @@ from playwright.sync_api import sync_playwright
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 
 
+def pytest_collection_modifyitems(items):
+    """Browser tests come last: Playwright keeps an event loop in this thread, and others need to start their own."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 @pytest.fixture(scope="session")
 def lab_root(tmp_path_factory):
     return tmp_path_factory.mktemp("lab")

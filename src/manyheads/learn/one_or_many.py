@@ -12,6 +12,8 @@ HEADS = (1, 2, 4, 8, 16, 32)
 _LEFT, _TOP, _WIDE, _HIGH = 90, 60, 560, 150
 _MOST_DRAWN = 16
 
+THREAD = "one or many: training"
+
 
 @demonstration
 def one_or_many_explorer(num_heads: int = 4, seed: int = 1) -> None:
@@ -43,14 +45,15 @@ def one_or_many_explorer(num_heads: int = 4, seed: int = 1) -> None:
             said.value = f"<p>Trained live: {escaped(fresh[count, seed]).replace(chr(10), '; ')}</p>"
         except Stopped:
             said.value = f"<p>Stopped after {bar.value} of {STEPS} steps: nothing to show from this run.</p>"
-        train.disabled, stop.disabled = False, True
+        finally:
+            train.disabled, stop.disabled = False, True
         redraw()
 
     def start(_) -> None:
         halt.clear()
         bar.value, train.disabled, stop.disabled = 0, True, False
         said.value = f"<p>Training {counted(heads.value, 'head')}, seed {seeds.value} …</p>"
-        threading.Thread(target=run, args=(heads.value, seeds.value), daemon=True).start()
+        threading.Thread(target=run, args=(heads.value, seeds.value), name=THREAD, daemon=True).start()
 
     train.on_click(start)
     stop.on_click(lambda _: halt.set())
