@@ -5,42 +5,22 @@ import re
 import pytest
 import test_banks as banks
 import torch
+from lesson_runs import bank, say, solved
 
 from manyheads import learn
 from manyheads.check import catalogue, exercises
-from manyheads.course.lesson import asked_names, python_of
 from manyheads.learn import cells
 from manyheads.learn.content import lesson_texts
-
-LESSON = "02_head_split"
-EXERCISES = {entry.name: entry for entry in exercises.exercises(LESSON)}
 
 
 @pytest.fixture(scope="module")
 def ran():
-    """The names of the solved lesson and what its cells printed, after running every cell of it in one namespace."""
-    import contextlib
-    import io
-
-    names, printed = {}, io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
-        patch.setenv("NBGRADER_EXECUTION", "autograde")
-        for cell in banks.notebook("02").cells:
-            if cell.cell_type == "code":
-                exec(python_of(cell), names)
-    return names, printed.getvalue()
+    """The names of the solved lesson, and what its cells printed."""
+    return solved("02")
 
 
-def bank(kind: str, slug: str) -> dict:
-    """The names that a bank file defines."""
-    names = {}
-    exec((banks.HERE / kind / f"02_{slug}.py").read_text(encoding="utf-8"), names)
-    return names
-
-
-def say(exercise: str, names: dict) -> exercises.Outcome:
-    """What the visible check of an exercise says."""
-    return exercises.outcome(exercise, *(names.get(name) for name in EXERCISES[exercise].names))
+LESSON = "02_head_split"
+EXERCISES = {entry.name: entry for entry in exercises.exercises(LESSON)}
 
 
 # ------------------------------------------------------------------ numbers
@@ -100,30 +80,6 @@ def test_the_picture_is_shown_to_people_only(monkeypatch, capsys):
 # ------------------------------------------------------------------ visible checks
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_solved_passes_and_unsolved_is_not_attempted(exercise, ran):
-    names, _ = ran
-    passed = say(exercise, names)
-    assert passed.passed and f"{EXERCISES[exercise].hidden} hidden checks" in passed.message
-
-    def stub(*args):
-        raise NotImplementedError
-
-    is_function = callable(names[EXERCISES[exercise].names[0]])
-    blank = dict.fromkeys(EXERCISES[exercise].names, stub if is_function else None)
-    assert say(exercise, blank).status == exercises.NOT_ATTEMPTED
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_points_names_and_hidden_checks_agree_with_the_lesson(exercise):
-    tests = banks.cells_of("02", exercise)
-    assert len(tests) == EXERCISES[exercise].hidden
-    assert sum(cell.metadata.nbgrader.points for cell in tests) == EXERCISES[exercise].points
-    (solution,) = [cell for cell in banks.code_cells("02", "student")
-                   if cell.metadata.get("nbgrader", {}).get("grade_id") == exercise]
-    assert list(dict.fromkeys(asked_names(python_of(solution)))) == list(EXERCISES[exercise].names)
-
-
 @pytest.mark.parametrize("slug", [
     "fuse_heads__rows", "fuse_heads__reversed", "fuse_heads__stacked_and_reshaped",
     "split_heads__view_only", "split_heads__interleaved", "split_heads__reversed", "split_heads__not_moved",
@@ -134,17 +90,17 @@ def test_points_names_and_hidden_checks_agree_with_the_lesson(exercise):
 ])
 def test_the_visible_check_names_the_mistake(slug):
     exercise, claim = slug.split("__")[0], banks.of_bank(banks.HERE / "mistakes" / f"02_{slug}.py")[2]
-    said = say(exercise, bank("mistakes", slug))
+    said = say(exercise, bank("mistakes", "02", slug))
     assert (said.status, said.mistake) == (exercises.NOT_RIGHT, claim)
 
 
 def test_a_view_after_a_transpose_raises_and_shows_the_line():
-    said = say("merge_heads", bank("mistakes", "merge_heads__view"))
+    said = say("merge_heads", bank("mistakes", "02", "merge_heads__view"))
     assert said.status == exercises.RAISED and "view size is not compatible" in said.message
 
 
 def test_a_lost_number_shows_in_the_product():
-    said = say("shapes_02", bank("mistakes", "shapes_02__d_model"))
+    said = say("shapes_02", bank("mistakes", "02", "shapes_02__d_model"))
     assert said.status == exercises.NOT_RIGHT and "holds 6,553,600 numbers, and Q before the split holds 819,200" in said.message
 
 
@@ -155,7 +111,7 @@ def test_a_lost_number_shows_in_the_product():
     "choices_02__x_cut", "choices_02__parameters",
 ])
 def test_hidden_tests_catch_what_the_visible_check_does_not(slug):
-    assert say(slug.split("__")[0], bank("mistakes", slug)).passed
+    assert say(slug.split("__")[0], bank("mistakes", "02", slug)).passed
     found = banks.verdict(banks.HERE / "mistakes" / f"02_{slug}.py")
     assert found.points < found.of
 
@@ -182,10 +138,3 @@ def test_every_exercise_has_help_and_the_quiz_asks_the_two_questions():
     assert "What is d_k for d_model = 16 and num_heads = 4?" in asked
     for question in texts.quiz:
         assert sum(choice.right for choice in question.choices) == 1 and all(choice.why for choice in question.choices)
-
-
-def test_the_written_cell_holds_nothing_but_the_answer():
-    """nbgrader replaces the whole cell: a heading inside it would vanish from the release."""
-    (written,) = [cell for cell in banks.notebook("02").cells
-                  if cell.metadata.get("nbgrader", {}).get("grade_id") == "written"]
-    assert "Marking scheme" in written.source and not re.search(r"^#", written.source, re.M)

@@ -1,47 +1,24 @@
 """Lesson 03: its numbers are right, its visible checks say what they should, its hidden tests catch what these miss."""
 
-import contextlib
-import io
 import re
 
 import pytest
 import test_banks as banks
 import torch
+from lesson_runs import bank, run, say, solved
 
 from manyheads.check import catalogue, exercises, lesson03
 from manyheads.course.lesson import asked_names, python_of
-from manyheads.learn.content import lesson_texts
-
-LESSON = "03_head_patterns"
-EXERCISES = {entry.name: entry for entry in exercises.exercises(LESSON)}
-
-
-def run(solution=python_of) -> tuple[dict, str]:
-    """The names and the printed text after running every cell but the tests in one namespace, while nobody looks."""
-    names, printed = {}, io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
-        patch.setenv("NBGRADER_EXECUTION", "autograde")
-        for cell in banks.notebook("03").cells:
-            if cell.cell_type == "code" and cell.metadata.manyheads.role != "test":
-                exec(solution(cell) if cell.metadata.get("nbgrader", {}).get("solution") else python_of(cell), names)
-    return names, printed.getvalue()
 
 
 @pytest.fixture(scope="module")
 def ran():
-    return run()
+    """The names of the solved lesson, and what its cells printed."""
+    return solved("03")
 
 
-def bank(kind: str, slug: str) -> dict:
-    """The names that a bank file defines."""
-    names = {}
-    exec((banks.HERE / kind / f"03_{slug}.py").read_text(encoding="utf-8"), names)
-    return names
-
-
-def say(exercise: str, names: dict) -> exercises.Outcome:
-    """What the visible check of an exercise says."""
-    return exercises.outcome(exercise, *(names.get(name) for name in EXERCISES[exercise].names))
+LESSON = "03_head_patterns"
+EXERCISES = {entry.name: entry for entry in exercises.exercises(LESSON)}
 
 
 # ------------------------------------------------------------------ numbers
@@ -119,37 +96,12 @@ def test_an_unanswered_lesson_runs_to_its_end():
         stub = "def {}(*args, **kwargs): raise NotImplementedError" if "def " in cell.source else "{} = None"
         return "\n".join(stub.format(name) for name in names)
 
-    _, printed = run(unanswered)
+    _, printed = run("03", unanswered)
     assert printed.count("not yet (NotImplementedError)") == 4
     assert printed.count("not attempted") == len(EXERCISES)
 
 
 # ------------------------------------------------------------------ visible checks
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_solved_passes_and_unsolved_is_not_attempted(exercise, ran):
-    names, _ = ran
-    passed = say(exercise, names)
-    many = EXERCISES[exercise].hidden
-    assert passed.passed and f"{many} hidden check{'s' if many > 1 else ''} run" in passed.message
-
-    def stub(*args, **kwargs):
-        raise NotImplementedError
-
-    is_function = callable(names[EXERCISES[exercise].names[0]])
-    blank = dict.fromkeys(EXERCISES[exercise].names, stub if is_function else None)
-    assert say(exercise, blank).status == exercises.NOT_ATTEMPTED
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_points_names_and_hidden_checks_agree_with_the_lesson(exercise):
-    tests = banks.cells_of("03", exercise)
-    assert len(tests) == EXERCISES[exercise].hidden
-    assert sum(cell.metadata.nbgrader.points for cell in tests) == EXERCISES[exercise].points
-    (solution,) = [cell for cell in banks.code_cells("03", "student")
-                   if cell.metadata.get("nbgrader", {}).get("grade_id") == exercise]
-    assert list(dict.fromkeys(asked_names(python_of(solution)))) == list(EXERCISES[exercise].names)
 
 
 @pytest.mark.parametrize("slug", [
@@ -166,7 +118,7 @@ def test_points_names_and_hidden_checks_agree_with_the_lesson(exercise):
 ])
 def test_the_visible_check_names_the_mistake(slug):
     exercise, claim = slug.split("__")[0], banks.of_bank(banks.HERE / "mistakes" / f"03_{slug}.py")[2]
-    said = say(exercise, bank("mistakes", slug))
+    said = say(exercise, bank("mistakes", "03", slug))
     assert (said.status, said.mistake) == (exercises.NOT_RIGHT, claim)
 
 
@@ -187,7 +139,7 @@ def test_a_causal_mask_off_by_one_is_told_its_first_wrong_pair(slug):
     "masked_softmax__nan_gradient", "same_word_score__mean_within_row", "shapes_03__swapped", "choices_03__as_it_is",
 ])
 def test_hidden_tests_catch_what_the_visible_check_does_not(slug):
-    assert say(slug.split("__")[0], bank("mistakes", slug)).passed
+    assert say(slug.split("__")[0], bank("mistakes", "03", slug)).passed
     found = banks.verdict(banks.HERE / "mistakes" / f"03_{slug}.py")
     assert found.points < found.of
 
@@ -204,7 +156,7 @@ def test_a_fault_in_attention_costs_its_own_part_only(slug, points):
 
 @pytest.mark.parametrize("style", ["additive", "infinity"])
 def test_the_usual_solutions_of_attention_keep_their_points_whatever_they_do_on_a_blocked_row(style):
-    attention = bank("correct", f"scaled_dot_product_attention__{style}")["scaled_dot_product_attention"]
+    attention = bank("correct", "03", f"scaled_dot_product_attention__{style}")["scaled_dot_product_attention"]
     _, weights = attention(torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6), torch.zeros(3, 5))
     assert (weights != 0).all(), "it breaks the convention of masked_softmax"
     found = banks.verdict(banks.HERE / "correct" / f"03_scaled_dot_product_attention__{style}.py")
@@ -232,14 +184,6 @@ def test_sentences_and_feedback_tell_no_answer():
                 assert "tensor([" not in message and "BEGIN" not in message
 
 
-def test_every_exercise_has_help():
-    texts = lesson_texts(LESSON)
-    assert set(texts.hints) == set(texts.symptoms) == set(EXERCISES)
-    assert all(len(hints) <= 3 for hints in texts.hints.values())
-    for question in texts.quiz:
-        assert sum(choice.right for choice in question.choices) == 1 and all(choice.why for choice in question.choices)
-
-
 def test_the_polarity_is_said_wherever_a_mask_is_used():
     """Every section and exercise that hands out or asks for a mask says what True means."""
     text = "\n".join(cell.source for cell in banks.notebook("03").cells if cell.cell_type == "markdown")
@@ -249,10 +193,3 @@ def test_the_polarity_is_said_wherever_a_mask_is_used():
                        ("### Exercise 3.6", "## 6")):
         part = text.split(start)[1].split(end)[0]
         assert re.search(r"True.{0,12}(means )?\*?(: )?(may|blocked)", part), start
-
-
-def test_the_written_cell_holds_nothing_but_the_answer():
-    """nbgrader replaces the whole cell: a heading inside it would vanish from the release."""
-    (written,) = [cell for cell in banks.notebook("03").cells
-                  if cell.metadata.get("nbgrader", {}).get("grade_id") == "written"]
-    assert "Marking scheme" in written.source and not re.search(r"^#", written.source, re.M)

@@ -70,15 +70,6 @@ def test_no_tempting_number_is_the_right_one(solved, answer):
                for wrong in lesson04.tempting(answer))
 
 
-@pytest.mark.parametrize("exercise", exercises.exercises(LESSON), ids=lambda exercise: exercise.name)
-def test_the_visible_check_passes_the_model_solution_and_counts_its_hidden_tests(solved, exercise):
-    assert exercises.outcome(exercise.name, *(solved[name] for name in exercise.names)).passed
-    graded = [cell.metadata.nbgrader for cell in cells("test")
-              if f"{cell.metadata.nbgrader.grade_id}_".startswith(f"test_{exercise.name}_")]
-    assert exercise.hidden == len(graded)
-    assert exercise.points == sum(cell.points for cell in graded)
-
-
 @pytest.mark.parametrize("answers", [("numbers_04", [1.0, 2.0], [3.0, 1.0]), ("shapes_04", (2, 3), (2, 3)),
                                      ("shapes_04", (240, 512, 1), (512, 240)), ("choices_04", "E", "A")])
 def test_a_visible_check_of_answers_refuses_what_cannot_be(answers):
