@@ -67,7 +67,8 @@ SAYS = {
     "shape: numbers in another shape": "{what} has shape {mine}; it should have shape {right}. The numbers are right and in the "
                                        "right order: look at your last reshape.",
     "shape: joined along another axis": "{what} has shape {mine}; it should have shape {right}: {many} and {others} share out the "
-                                        "numbers in another way. Look at the dim on which you join or split.",
+                                        "numbers in another way. Look at the dim on which you join or split, "
+                                        "and at which axes your transpose exchanges.",
     "shape: blocks added up": "{what} has shape {mine}; it should have shape {right}. You added blocks up that should stand side "
                               "by side: look at how you join them.",
     "shape: blocks averaged": "{what} has shape {mine}; it should have shape {right}. You averaged blocks that should stand side by "
@@ -124,7 +125,7 @@ SAYS = {
     "later keys hidden": "{what}: keys after the query get no weight although nothing hides them, first at {place}. Look for a "
                          "causal mask that nobody asked for.",
     "open place gets nothing": "{what}: a place that is open gets no weight, first at {place}. Look at which places you block.",
-    "rows do not sum to one": "{what}: the rows do not sum to 1, first {place} ({side}). Each row is one budget: look at the axis of "
+    "rows do not sum to one": "{what}: the rows do not sum to 1{place} ({side}). Each row is one budget: look at the axis of "
                               "your softmax, and at what you divide by.",
     # masks
     "polarity": "{what} is turned round: True where it should be False. Look at what True means here: may look.",
@@ -144,8 +145,8 @@ SAYS = {
     "repeated and lost": "{what} holds some {many} twice and others not at all: where {one} belongs stands {other}. Look at your "
                          "indices.",
     "same for all": "{what} is the same for all {many}, and it should not be. Look at where they lose what tells them apart.",
-    "moved": "{what} has its numbers in wrong places: {many} are mixed. At {place} stands what belongs to {home}. Look at "
-             "your reshape: only a transpose moves numbers.",
+    "moved": "{what}: {many} are mixed. At {place} stands what belongs to {home}. Look at "
+             "the order of the axes before your reshape.",
     "moved within a row": "{what} has the right numbers in another order within rows: at {place} stands what belongs to {home}. "
                           "Look at the order in which you sort, stack or index.",
     "taken from elsewhere": "{what} holds some numbers twice and lacks others: at {place} stands what belongs to {home}. Look at "
@@ -398,7 +399,7 @@ def _row_sums(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findi
         off = ((sums - 1).abs() > 1e-4) & rows
         if off.any() and sums[off].any():  # rows that are empty are another matter
             first = sums[off][0].item()
-            where = f"at {_place(off, axes[:-1])}" if off.dim() else "of all"
+            where = f", first at {_place(off, axes[:-1])}" if off.dim() else ""
             yield "rows do not sum to one", {"place": where, "side": "too little" if first < 1 else "too much"}
 
 
@@ -458,6 +459,8 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False)
         size = len(theirs)
         if size < 2 or size > 400:
             continue
+        # Single numbers such as 0 and 1 are equal by chance: there only another order says something.
+        single = theirs.shape[1] == 1 and bool(((theirs == 0) | (theirs == 1)).any() or len(theirs.unique()) < size)
         found = _which(mine, theirs)
         if found is None:
             continue
@@ -470,6 +473,8 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False)
             if found == [(i + steps) % size for i in range(size)]:
                 yield "shifted", fields | {"steps": f"{size - steps} places" if size - steps > 1 else "one place"}
             yield "permuted", fields
+        elif single:
+            continue
         elif len(set(found)) == 1:
             yield "one for all", fields | {"one": fields["other"]}
         elif twice:
@@ -522,7 +527,7 @@ def _moved(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]
     apart = (home != here)[first].nonzero().flatten().tolist()
     fields = {"place": _words(here[first].tolist(), axes),
               "home": ", ".join(_one(axes[axis], int(home[first, axis])) for axis in apart),
-              "many": " and ".join(_many(axes[axis]) for axis in crossed)}
+              "many": " and ".join(", ".join(_many(axes[axis]) for axis in crossed).rsplit(", ", 1))}
     if source.unique().numel() < len(values):
         yield "taken from elsewhere", fields
     else:
