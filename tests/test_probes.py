@@ -56,6 +56,7 @@ EXAMPLES = {  # name: got, expected, axes
     "shape: blocks averaged": (X.mean(1), X.transpose(1, 2).flatten(2), None),
     "shape: largest of blocks": (X.amax(1), X.transpose(1, 2).flatten(2), None),
     "shape: one block": (X[:, 2], X.transpose(1, 2).flatten(2), None),
+    "shape: blocks not added": (torch.cat(X.unbind(1), -1), X.sum(1), AXES[:1] + AXES[2:]),
     "shape: part missing": (X[:, :, 1:4], X, AXES),
     "shape: axes joined": (torch.randn(2, 5, 12), X, AXES),
     "shape: more besides": (torch.cat([X[:, :1], X], 1), X, AXES),

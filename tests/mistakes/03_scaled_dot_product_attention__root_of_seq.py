@@ -1,4 +1,4 @@
-# mistake: scaled by the number of words
+# mistake: blocked key leaves a trace
 import torch
 
 

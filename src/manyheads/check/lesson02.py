@@ -267,6 +267,13 @@ def _(x):
     return x.transpose(2, 3).reshape(batch, seq, num_heads * d_v)
 
 
+@mistake("merge_heads", "tokens joined, not heads",
+         "You joined seq with d_v, so each row holds all tokens of one head. A row should hold all heads of one token: move num_heads "
+         "behind seq first, then join the last two axes.")
+def _(x):
+    return x.flatten(2)
+
+
 @mistake("merge_heads", "heads and d_v exchanged",
          "You exchanged num_heads and d_v, so your second axis counts features. It should count tokens: which two axes "
          "change places?")

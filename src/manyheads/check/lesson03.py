@@ -394,6 +394,9 @@ def _(query, key, value, mask):
 declare(_SDPA, "blocked keys keep weight", source="gluonts#1401", sentence=(
         "Blocked keys keep some weight: their scores are not low enough. An ordinary score can be -30. Take a number "
         "far below that, such as -1e9 or -math.inf."))
+declare(_SDPA, "blocked key leaves a trace",
+        "A blocked key should leave no trace: with the last key blocked, your output is not the one that you give without that key. "
+        "Either it keeps weight, or something else depends on the mask or on the number of keys.")
 declare(_SDPA, "mask of one kind only",
         "Your function stops on a mask that is not of the kind you had in mind. Masks may be bool, or 0 and 1 as int or "
         "float. `~mask` and `1 - mask` each fail for some of them; a comparison such as mask == 0 gives a bool for all.")

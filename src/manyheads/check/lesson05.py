@@ -144,7 +144,7 @@ _slip("mask of numbers ignored", before=_numbers_only, sentence=(  # every check
     "it. Which comparison finds the blocked places in both?"))
 _slip("mask ignored", source="ParlAI#3068", before=lambda scores, mask: scores, sentence=(
     "A mask has no effect: the weights are the same as without one. Is it handed on from forward to the attention, whatever "
-    "its shape?"))
+    "its shape and the mode?"))
 _slip("mask filled with 0", source="gluonts#1401", before=lambda scores, mask: scores.masked_fill(mask == 0, 0.0),
       sentence=(
           "Blocked keys still get weight: their scores became 0 or nearly 0 (filled, or multiplied with the mask), and e⁰ "

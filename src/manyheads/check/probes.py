@@ -75,6 +75,8 @@ SAYS = {
                               "side: look at how you join them.",
     "shape: largest of blocks": "{what} has shape {mine}; it should have shape {right}. You kept the largest of blocks that should "
                                 "stand side by side: look at how you join them.",
+    "shape: blocks not added": "{what} has shape {mine}; it should have shape {right}. You put blocks side by side that should be added "
+                               "up: look at how you join them.",
     "shape: part missing": "{what} has shape {mine}; it should have shape {right}. Missing: {part}. Look at where your loop or your "
                            "slice starts and ends.",
     "shape: more besides": "{what} has shape {mine}; it should have shape {right}. The right numbers are there, and more {many} "
@@ -269,6 +271,10 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                 yield f"shape: {name}", {}
         if any(_same(got, block) for block in blocks.unbind(axis)):
             yield "shape: one block", {}
+    if len(differ) == 1 and theirs[differ[0]] > 1 and mine[differ[0]] % theirs[differ[0]] == 0 != mine[differ[0]]:
+        axis, size = differ[0], theirs[differ[0]]
+        if _same(got.unflatten(axis, (mine[axis] // size, size)).sum(axis), right):
+            yield "shape: blocks not added", {}
     if len(differ) == 1 and mine[differ[0]] > theirs[differ[0]] > 1:
         axis, size = differ[0], theirs[differ[0]]
         if any(_same(got.narrow(axis, start, size), right) for start in range(mine[axis] - size + 1)):
