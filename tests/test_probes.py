@@ -173,3 +173,9 @@ def test_what_the_check_allows_counts_as_right():
 def test_the_page_for_instructors_is_made_from_the_catalogue(request):
     page = request.config.rootpath / "docs" / "mistakes.md"
     assert page.read_text(encoding="utf-8") == document(), "python -m manyheads.check.document > docs/mistakes.md"
+
+
+@pytest.mark.parametrize(("mine", "right"), [([0., 0, 1], [1., 0, 0]), ([1., 1, 1], [1., 0, 1]), ([0.7, 0.7, 0.5], [0.2, 0.5, 0.7])])
+def test_one_number_for_each_head_is_neither_a_row_of_weights_nor_a_head_held_twice(mine, right):
+    message = str(said(torch.tensor(mine), torch.tensor(right), ("head",)))
+    assert not any(words in message for words in ("weight", "softmax", "twice", "everywhere", "same for all"))

@@ -186,7 +186,10 @@ def nearest(got: Tensor, right: Tensor, wrong: Tensor, what: str, axes: Sequence
     if mine.isinf().any() and not theirs.isinf().any():
         return not_right("infinite", what=what, place=_place(mine.isinf(), names))
     allowed = torch.where(wrong, mine, theirs)  # a check may be more generous than the probes are: what it allows is right
-    for probe in _OF_MASKS if right.dtype == torch.bool else _OF_VALUES:
+    probes = _OF_MASKS if right.dtype == torch.bool else _OF_VALUES
+    if names[-1:] == ("head",):  # one number for each head is no row of weights, even if they happen to sum to 1
+        probes = tuple(probe for probe in probes if probe not in _OF_WEIGHTS)
+    for probe in probes:
         for name, fields in probe(mine if probe in _LAWS else allowed, theirs, names):
             return not_right(name, what=what, **fields)
     return not_right("values differ", what=what, count=int(wrong.sum()), whole=wrong.numel(), place=_place(wrong, names))
@@ -466,7 +469,8 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False)
         if size < 2 or size > 400:
             continue
         # Single numbers such as 0 and 1 are equal by chance: there only another order says something.
-        single = theirs.shape[1] == 1 and bool(((theirs == 0) | (theirs == 1)).any() or len(theirs.unique()) < size)
+        single = theirs.shape[1] == 1
+        alike = single and bool(((theirs == 0) | (theirs == 1)).any() or len(theirs.unique()) < size)
         found = _which(mine, theirs)
         if found is None:
             continue
@@ -479,11 +483,11 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False)
             if found == [(i + steps) % size for i in range(size)]:
                 yield "shifted", fields | {"steps": f"{size - steps} places" if size - steps > 1 else "one place"}
             yield "permuted", fields
-        elif single:
+        elif alike:
             continue
         elif len(set(found)) == 1:
             yield "one for all", fields | {"one": fields["other"]}
-        elif twice:
+        elif twice and not single:
             yield "repeated and lost", fields
 
 
@@ -583,6 +587,7 @@ _OF_VALUES: tuple[Callable[[Tensor, Tensor, Sequence[str]], Iterator[Finding]], 
     _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _row_sums, _in_part,
     _constant, _normalised, _rows, _nearly)
 _LAWS = (_one_law, _sharpness, _factor, _offset, _same_row, _normalised, _row_sums, _rows)  # need the numbers as they came
+_OF_WEIGHTS = (_sharpness, _weights, _row_sums)
 _OF_MASKS = (_mask, _order, _transposed, _mask_edges, _repeated, _in_part, _constant)
 
 
