@@ -56,6 +56,7 @@ EXAMPLES = {  # name: got, expected, axes
     "shape: blocks averaged": (X.mean(1), X.transpose(1, 2).flatten(2), None),
     "shape: largest of blocks": (X.amax(1), X.transpose(1, 2).flatten(2), None),
     "shape: one block": (X[:, 2], X.transpose(1, 2).flatten(2), None),
+    "shape: blocks not added": (torch.cat(X.unbind(1), -1), X.sum(1), AXES[:1] + AXES[2:]),
     "shape: part missing": (X[:, :, 1:4], X, AXES),
     "shape: axes joined": (torch.randn(2, 5, 12), X, AXES),
     "shape: more besides": (torch.cat([X[:, :1], X], 1), X, AXES),
@@ -145,7 +146,7 @@ def test_a_place_is_named_by_its_axes():
     assert "right for the heads up to index 1 and wrong for head 3 (index 2)" in str(said(*EXAMPLES["right in part"]))
     assert "where head 1 (index 0) belongs stands head 3 (index 2)" in str(said(*EXAMPLES["shifted"]))
     assert "its axes are (batch, token, head, feature)" in str(said(*EXAMPLES["shape: axes in another order"]))
-    assert "its numbers in wrong places: heads and tokens are mixed" in str(said(*EXAMPLES["moved"]))
+    assert ": heads and tokens are mixed" in str(said(*EXAMPLES["moved"]))
     assert "the same head and" not in str(said(*EXAMPLES["one budget for several rows"]))
     assert "Missing: the tokens with index 0, 4." in str(said(*EXAMPLES["shape: part missing"]))
     assert "all weights of the same batch and head sum to 1" in str(said(*EXAMPLES["one budget for several rows"]))
@@ -172,3 +173,9 @@ def test_what_the_check_allows_counts_as_right():
 def test_the_page_for_instructors_is_made_from_the_catalogue(request):
     page = request.config.rootpath / "docs" / "mistakes.md"
     assert page.read_text(encoding="utf-8") == document(), "python -m manyheads.check.document > docs/mistakes.md"
+
+
+@pytest.mark.parametrize(("mine", "right"), [([0., 0, 1], [1., 0, 0]), ([1., 1, 1], [1., 0, 1]), ([0.7, 0.7, 0.5], [0.2, 0.5, 0.7])])
+def test_one_number_for_each_head_is_neither_a_row_of_weights_nor_a_head_held_twice(mine, right):
+    message = str(said(torch.tensor(mine), torch.tensor(right), ("head",)))
+    assert not any(words in message for words in ("weight", "softmax", "twice", "everywhere", "same for all"))

@@ -1,4 +1,4 @@
-# mistake: probe: moved
+# mistake: other axes exchanged
 
 
 def merge_heads(x):

@@ -1,4 +1,4 @@
-# mistake: mask ignored
+# mistake: mask of numbers ignored
 import math
 
 import torch

@@ -70,7 +70,7 @@ def rows_sum_to_one(weights: object, what: str) -> None:
         if columns:
             raise probes.not_right("columns sum to one", what=what)
         off = (values.sum(-1) - 1).abs() > tolerance
-        raise probes.not_right("rows do not sum to one", what=what, place=f"at {probes.place(off)}" if off.dim() else "of all",
+        raise probes.not_right("rows do not sum to one", what=what, place=f", first at {probes.place(off)}" if off.dim() else "",
                                side="too little" if values.sum(-1)[off][0] < 1 else "too much")
 
 
@@ -212,8 +212,9 @@ def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) 
 
 
 def on_non_contiguous(fn: Callable, x: torch.Tensor, *args: object) -> object:
-    """``fn(x, *args)`` with the values of ``x`` in a tensor that is not contiguous in memory."""
-    return fn(torch.stack([x, x], dim=-1)[..., 0], *args)
+    """``fn(x, *args)`` with the values of ``x`` in a tensor that lies in memory in another order, and with gaps."""
+    turned = x.permute(*reversed(range(x.dim()))).contiguous()
+    return fn(torch.stack([turned, turned], dim=-1)[..., 0].permute(*reversed(range(x.dim()))), *args)
 
 
 def _explained(reason: str | NotRight) -> NotRight:

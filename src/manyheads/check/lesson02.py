@@ -161,6 +161,9 @@ def _(x, num_heads):
 declare("split_heads", "silent truncation", source="LLMs-from-scratch#444", sentence=(
         "A head count that does not divide d_model went through: features are lost or heads differ in size, and "
         "nobody is told. Raise ValueError (or use assert) before you split. What does d_model % num_heads tell you?"))
+declare("split_heads", "bad count gives None",
+        "For a head count that does not divide d_model your function gives back None, and nothing stops the caller. A print or "
+        "a return is no error: use raise ValueError(...), or assert.")
 declare("split_heads", "no check of a bad count", source="LLMs-from-scratch#444", sentence=(
         "A head count that does not divide d_model ends in another error than a ValueError or AssertionError of yours. "
         "Check d_model % num_heads first, and say in the message which two numbers do not fit."))
@@ -254,6 +257,29 @@ def _(shape_q_heads, answer_d_k, shape_k_heads):
 def _(x):
     batch, num_heads, seq, d_v = x.shape
     return x.reshape(batch, seq, num_heads * d_v)
+
+
+@mistake("merge_heads", "other axes exchanged",
+         "You exchanged seq and d_v, and num_heads still stands in front of both. The reshape joins the last two axes, so "
+         "these must be num_heads and d_v, in this order: which two axes change places?")
+def _(x):
+    batch, num_heads, seq, d_v = x.shape
+    return x.transpose(2, 3).reshape(batch, seq, num_heads * d_v)
+
+
+@mistake("merge_heads", "tokens joined, not heads",
+         "You joined seq with d_v, so each row holds all tokens of one head. A row should hold all heads of one token: move num_heads "
+         "behind seq first, then join the last two axes.")
+def _(x):
+    return x.flatten(2)
+
+
+@mistake("merge_heads", "heads and d_v exchanged",
+         "You exchanged num_heads and d_v, so your second axis counts features. It should count tokens: which two axes "
+         "change places?")
+def _(x):
+    yield x.transpose(1, 3).flatten(2)
+    yield x.transpose(1, 3).reshape(x.shape[0], x.shape[2], -1)
 
 
 @mistake("merge_heads", "interleaved merge",

@@ -366,9 +366,18 @@ def _(query, key, value, mask):
     return _scores(query, key, query.shape[-1]).softmax(-1) * mask
 
 
+@_wrong_weights("mask of numbers ignored",  # every check asks with booleans first
+                "A mask of booleans works, and the same mask as numbers 0 and 1 changes nothing. Look at the condition under "
+                "which you use it. Which comparison finds the blocked places in both?")
+def _(query, key, value, mask):
+    if mask is None or mask.dtype == torch.bool:
+        raise ValueError("there is no mask of numbers to ignore")
+    return _scores(query, key, query.shape[-1]).softmax(-1)
+
+
 @_wrong_weights("mask ignored", source="ParlAI#3068", sentence=(
-                "The mask changes nothing: your function takes it and does not use it. Look at the step before the "
-                "softmax."))
+                "A mask changes nothing: your function takes it and does not use it, or uses some shapes only. Look at the step "
+                "before the softmax."))
 def _(query, key, value, mask):
     if mask is None:
         raise ValueError("there is no mask to ignore")
@@ -385,6 +394,9 @@ def _(query, key, value, mask):
 declare(_SDPA, "blocked keys keep weight", source="gluonts#1401", sentence=(
         "Blocked keys keep some weight: their scores are not low enough. An ordinary score can be -30. Take a number "
         "far below that, such as -1e9 or -math.inf."))
+declare(_SDPA, "blocked key leaves a trace",
+        "A blocked key should leave no trace: with the last key blocked, your output is not the one that you give without that key. "
+        "Either it keeps weight, or something else depends on the mask or on the number of keys.")
 declare(_SDPA, "mask of one kind only",
         "Your function stops on a mask that is not of the kind you had in mind. Masks may be bool, or 0 and 1 as int or "
         "float. `~mask` and `1 - mask` each fail for some of them; a comparison such as mask == 0 gives a bool for all.")
@@ -583,7 +595,8 @@ def _(scores, mask):
 
 
 @mistake("masked_softmax", "mask ignored",
-         "The mask changes nothing: your function takes it and does not use it.")
+         "In rows with an open key the mask changes nothing: blocked keys keep their weight. Look at what you do to their scores "
+         "before the softmax.")
 def _(scores, mask):
     return scores.softmax(-1)
 
@@ -917,6 +930,9 @@ declare("find_head", "head counted from 1",
         "Your layer is right and your head is one too high: head 1 has the index 0. Look at where you add 1, or start to count.")
 declare("find_head", "layer counted from 1",
         "Your head is right and your layer is one too high: layer 1 has the index 0. Look at where you add 1, or start to count.")
+declare("find_head", "layer and head sought apart",
+        "You looked for the layer with the best mean and for the head with the best mean, each by itself. Asked is the one head with "
+        "the highest score: search all layers and heads at once.")
 declare("find_head", "second best", "You found the head with the second highest score. Look at how you sort.")
 declare("find_head", "divided by the layers",
         "Your flat number is right, and you divided it by the number of layers. A layer has num_heads heads: how often do they fit?")
@@ -962,7 +978,8 @@ def _tempting(got: tuple[int, int], scores: Tensor) -> set[str]:
     """The mistakes that give this pair for these scores."""
     layers, heads = scores.shape
     layer, head = best = divmod(int(scores.argmax()), heads)
-    wrong = {"second best": divmod(int(scores.flatten().argsort()[-2]), heads),
+    wrong = {"layer and head sought apart": (int(scores.mean(1).argmax()), int(scores.mean(0).argmax())),
+             "second best": divmod(int(scores.flatten().argsort()[-2]), heads),
              "lowest score": divmod(int(scores.argmin()), heads), "first layer only": (0, int(scores[0].argmax())),
              "last layer": (layers - 1, int(scores[-1].argmax())), "head before layer": best[::-1],
              "counted from 1": (layer + 1, head + 1), "head counted from 1": (layer, head + 1),

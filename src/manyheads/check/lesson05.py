@@ -133,8 +133,18 @@ _slip("mask turned round", source="LLMs-from-scratch#1061",
       before=lambda scores, mask: scores.masked_fill(mask != 0, -torch.inf), sentence=(
           "Your mask is turned round: blocked keys get all the weight. In this course True or 1 means 'may attend', so "
           "the keys to block are those where mask == 0."))
+def _numbers_only(scores: Tensor, mask: Tensor) -> Tensor:
+    if mask.dtype == torch.bool:
+        raise ValueError("this mask is no mask of numbers")
+    return scores
+
+
+_slip("mask of numbers ignored", before=_numbers_only, sentence=(  # every check asks with booleans first
+    "A mask of booleans works, and the same mask as numbers 0 and 1 changes nothing. Look at the condition under which you use "
+    "it. Which comparison finds the blocked places in both?"))
 _slip("mask ignored", source="ParlAI#3068", before=lambda scores, mask: scores, sentence=(
-    "Your mask has no effect: the weights are the same as without one. Is it handed on from forward to the attention?"))
+    "A mask has no effect: the weights are the same as without one. Is it handed on from forward to the attention, whatever "
+    "its shape and the mode?"))
 _slip("mask filled with 0", source="gluonts#1401", before=lambda scores, mask: scores.masked_fill(mask == 0, 0.0),
       sentence=(
           "Blocked keys still get weight: their scores became 0 or nearly 0 (filled, or multiplied with the mask), and e⁰ "
@@ -498,12 +508,26 @@ def dropped_blocks(make: Callable, d_model: int, num_heads: int, p: float | None
 
 
 def repeats_in_eval(module: object, *inputs: Tensor) -> None:
-    """Raise NotRight, by name, unless equal calls in eval() give equal outputs."""
+    """Raise NotRight, by name, unless equal calls in eval() give equal outputs and leave the inputs alone."""
     module.eval()
-    first = run(module, *inputs)
+    used = [one.clone() for one in inputs]
+    first = run(module, *used)
+    if not all(torch.equal(one, before) for one, before in zip(used, inputs, strict=True)):
+        raise known(CLASS, "changes its input")
     for _ in range(3):
-        if not torch.equal(first, run(module, *inputs)):
+        if not torch.equal(first, run(module, *(one.clone() for one in inputs))):
             raise known(CLASS, "dropout always on")
+
+
+def judge_call(module: object, got: Tensor, expected: Tensor, want: str, state: Mapping[str, Tensor], h: int, *inputs: Tensor,
+               what: str) -> None:
+    """Judge one result of a module in eval(); where no mistake explains it, see whether equal calls repeat themselves."""
+    try:
+        judge(CLASS, got, expected, want, state, h, *inputs, what=what, axes=AXES[want])
+    except NotRight as problem:
+        if problem.mistake is None or problem.mistake.startswith(probes.PREFIX):
+            repeats_in_eval(module, *inputs)
+        raise
 
 
 @exercise(CLASS, lesson=LESSON, points=16, hidden=11, names=(CLASS,))
@@ -637,6 +661,13 @@ def _(want, state, h, query, key, value):
 declare(_TORCH, "nothing copied", (
     "Your nn.MultiheadAttention has its own random matrices. Copy the weights of the four layers into in_proj_weight and "
     "out_proj.weight."))
+declare(_TORCH, "a layer not copied", (
+    "Copy the weights of W_q, W_k and W_v into in_proj_weight, those of W_o into out_proj.weight, each as it is."))
+declare(_TORCH, "a bias not copied", (
+    "Its three parts are the biases of W_q, W_k and W_v, in this order; that of W_o has its place in out_proj.bias."))
+declare(_TORCH, "shared, not copied", (
+    "Your nn.MultiheadAttention shares a tensor with the module: whoever trains one changes the other. Copy the values instead, "
+    "with copy_ or load_state_dict."))
 declare(_TORCH, "another head count", (
     "Your nn.MultiheadAttention has another number of heads than the module. Hand module.num_heads on."))
 declare(_TORCH, "left in train mode", source="pytorch#34537", sentence=(
@@ -669,6 +700,34 @@ def nothing_copied(mha: object, state: Mapping[str, Tensor]) -> None:
     raise known(_TORCH, "nothing copied")
 
 
+def judge_copy(mha: object, state: Mapping[str, Tensor], got: Tensor, right: Tensor, want: str, h: int, *inputs: Tensor,
+               what: str) -> None:
+    """Judge what somebody's nn.MultiheadAttention gives; where no mistake explains it, name a layer that was not copied."""
+    try:
+        judge(_TORCH, got, right, want, state, h, *inputs, what=what, axes=AXES[want])
+    except NotRight as problem:
+        held = mha.state_dict()
+        places = {"W_o": [held["out_proj.weight"]]} | dict.fromkeys(LAYERS[:3], held["in_proj_weight"].chunk(3))
+        for name in LAYERS if problem.mistake in probes.VAGUE else ():
+            matrix = state[f"{name}.weight"]
+            if not any(torch.allclose(part, one) for part in places[name] for one in (matrix, matrix.T)):
+                place = "out_proj.weight" if name == "W_o" else "in_proj_weight"
+                raise NotRight(f"{place} does not hold the weight of {name}. {known(_TORCH, 'a layer not copied')}",
+                               mistake="a layer not copied") from None
+        for place, name in zip(range(3), LAYERS, strict=False):
+            if problem.mistake in probes.VAGUE and not torch.allclose(held["in_proj_bias"].chunk(3)[place], state[f"{name}.bias"]):
+                raise NotRight(f"in_proj_bias does not hold the bias of {name} where it should. {known(_TORCH, 'a bias not copied')}",
+                               mistake="a bias not copied") from None
+        raise
+
+
+def copied_not_shared(mha: nn.Module, module: nn.Module) -> None:
+    """Raise NotRight, by name, if a parameter of both lies in the same memory."""
+    theirs = {parameter.data_ptr() for parameter in module.parameters()}
+    if any(parameter.data_ptr() in theirs for parameter in mha.parameters()):
+        raise known(_TORCH, "shared, not copied")
+
+
 @exercise(_TORCH, lesson=LESSON, points=3, hidden=2, names=(_TORCH,))
 def _(to_torch_mha):
     X, state, budgets, output = _running_example()
@@ -681,8 +740,9 @@ def _(to_torch_mha):
     if weights.dim() == 4 and tuple(weights.shape[2:]) == (5, 5) and weights.shape[1] != 2:
         raise known(_TORCH, "another head count")
     for mine, right, want in ((weights, budgets, "weights"), (got, output, "output")):
-        judge(_TORCH, mine, right, want, state, 2, X, X, X,
-              what=f"the {want} of your nn.MultiheadAttention for the running example", axes=AXES[want])
+        judge_copy(mha, state, mine, right, want, 2, X, X, X,
+                   what=f"the {want} of your nn.MultiheadAttention for the running example")
+    copied_not_shared(mha, module)
 
 
 # ---------------------------------------------------------------- to_torch_mask(mask)

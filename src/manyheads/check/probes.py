@@ -67,13 +67,16 @@ SAYS = {
     "shape: numbers in another shape": "{what} has shape {mine}; it should have shape {right}. The numbers are right and in the "
                                        "right order: look at your last reshape.",
     "shape: joined along another axis": "{what} has shape {mine}; it should have shape {right}: {many} and {others} share out the "
-                                        "numbers in another way. Look at the dim on which you join or split.",
+                                        "numbers in another way. Look at the dim on which you join or split, "
+                                        "and at which axes your transpose exchanges.",
     "shape: blocks added up": "{what} has shape {mine}; it should have shape {right}. You added blocks up that should stand side "
                               "by side: look at how you join them.",
     "shape: blocks averaged": "{what} has shape {mine}; it should have shape {right}. You averaged blocks that should stand side by "
                               "side: look at how you join them.",
     "shape: largest of blocks": "{what} has shape {mine}; it should have shape {right}. You kept the largest of blocks that should "
                                 "stand side by side: look at how you join them.",
+    "shape: blocks not added": "{what} has shape {mine}; it should have shape {right}. You put blocks side by side that should be added "
+                               "up: look at how you join them.",
     "shape: part missing": "{what} has shape {mine}; it should have shape {right}. Missing: {part}. Look at where your loop or your "
                            "slice starts and ends.",
     "shape: more besides": "{what} has shape {mine}; it should have shape {right}. The right numbers are there, and more {many} "
@@ -124,7 +127,7 @@ SAYS = {
     "later keys hidden": "{what}: keys after the query get no weight although nothing hides them, first at {place}. Look for a "
                          "causal mask that nobody asked for.",
     "open place gets nothing": "{what}: a place that is open gets no weight, first at {place}. Look at which places you block.",
-    "rows do not sum to one": "{what}: the rows do not sum to 1, first {place} ({side}). Each row is one budget: look at the axis of "
+    "rows do not sum to one": "{what}: the rows do not sum to 1{place} ({side}). Each row is one budget: look at the axis of "
                               "your softmax, and at what you divide by.",
     # masks
     "polarity": "{what} is turned round: True where it should be False. Look at what True means here: may look.",
@@ -144,8 +147,8 @@ SAYS = {
     "repeated and lost": "{what} holds some {many} twice and others not at all: where {one} belongs stands {other}. Look at your "
                          "indices.",
     "same for all": "{what} is the same for all {many}, and it should not be. Look at where they lose what tells them apart.",
-    "moved": "{what} has its numbers in wrong places: {many} are mixed. At {place} stands what belongs to {home}. Look at "
-             "your reshape: only a transpose moves numbers.",
+    "moved": "{what}: {many} are mixed. At {place} stands what belongs to {home}. Look at "
+             "the order of the axes before your reshape.",
     "moved within a row": "{what} has the right numbers in another order within rows: at {place} stands what belongs to {home}. "
                           "Look at the order in which you sort, stack or index.",
     "taken from elsewhere": "{what} holds some numbers twice and lacks others: at {place} stands what belongs to {home}. Look at "
@@ -183,7 +186,10 @@ def nearest(got: Tensor, right: Tensor, wrong: Tensor, what: str, axes: Sequence
     if mine.isinf().any() and not theirs.isinf().any():
         return not_right("infinite", what=what, place=_place(mine.isinf(), names))
     allowed = torch.where(wrong, mine, theirs)  # a check may be more generous than the probes are: what it allows is right
-    for probe in _OF_MASKS if right.dtype == torch.bool else _OF_VALUES:
+    probes = _OF_MASKS if right.dtype == torch.bool else _OF_VALUES
+    if names[-1:] == ("head",):  # one number for each head is no row of weights, even if they happen to sum to 1
+        probes = tuple(probe for probe in probes if probe not in _OF_WEIGHTS)
+    for probe in probes:
         for name, fields in probe(mine if probe in _LAWS else allowed, theirs, names):
             return not_right(name, what=what, **fields)
     return not_right("values differ", what=what, count=int(wrong.sum()), whole=wrong.numel(), place=_place(wrong, names))
@@ -268,6 +274,10 @@ def _shapes(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding
                 yield f"shape: {name}", {}
         if any(_same(got, block) for block in blocks.unbind(axis)):
             yield "shape: one block", {}
+    if len(differ) == 1 and theirs[differ[0]] > 1 and mine[differ[0]] % theirs[differ[0]] == 0 != mine[differ[0]]:
+        axis, size = differ[0], theirs[differ[0]]
+        if _same(got.unflatten(axis, (mine[axis] // size, size)).sum(axis), right):
+            yield "shape: blocks not added", {}
     if len(differ) == 1 and mine[differ[0]] > theirs[differ[0]] > 1:
         axis, size = differ[0], theirs[differ[0]]
         if any(_same(got.narrow(axis, start, size), right) for start in range(mine[axis] - size + 1)):
@@ -398,7 +408,7 @@ def _row_sums(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Findi
         off = ((sums - 1).abs() > 1e-4) & rows
         if off.any() and sums[off].any():  # rows that are empty are another matter
             first = sums[off][0].item()
-            where = f"at {_place(off, axes[:-1])}" if off.dim() else "of all"
+            where = f", first at {_place(off, axes[:-1])}" if off.dim() else ""
             yield "rows do not sum to one", {"place": where, "side": "too little" if first < 1 else "too much"}
 
 
@@ -458,6 +468,9 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False)
         size = len(theirs)
         if size < 2 or size > 400:
             continue
+        # Single numbers such as 0 and 1 are equal by chance: there only another order says something.
+        single = theirs.shape[1] == 1
+        alike = single and bool(((theirs == 0) | (theirs == 1)).any() or len(theirs.unique()) < size)
         found = _which(mine, theirs)
         if found is None:
             continue
@@ -470,9 +483,11 @@ def _order(got: Tensor, right: Tensor, axes: Sequence[str], twice: bool = False)
             if found == [(i + steps) % size for i in range(size)]:
                 yield "shifted", fields | {"steps": f"{size - steps} places" if size - steps > 1 else "one place"}
             yield "permuted", fields
+        elif alike:
+            continue
         elif len(set(found)) == 1:
             yield "one for all", fields | {"one": fields["other"]}
-        elif twice:
+        elif twice and not single:
             yield "repeated and lost", fields
 
 
@@ -522,7 +537,7 @@ def _moved(got: Tensor, right: Tensor, axes: Sequence[str]) -> Iterator[Finding]
     apart = (home != here)[first].nonzero().flatten().tolist()
     fields = {"place": _words(here[first].tolist(), axes),
               "home": ", ".join(_one(axes[axis], int(home[first, axis])) for axis in apart),
-              "many": " and ".join(_many(axes[axis]) for axis in crossed)}
+              "many": " and ".join(", ".join(_many(axes[axis]) for axis in crossed).rsplit(", ", 1))}
     if source.unique().numel() < len(values):
         yield "taken from elsewhere", fields
     else:
@@ -572,6 +587,7 @@ _OF_VALUES: tuple[Callable[[Tensor, Tensor, Sequence[str]], Iterator[Finding]], 
     _one_law, _sharpness, _order, _transposed, _factor, _weights, _offset, _repeated, _moved, _same_row, _row_sums, _in_part,
     _constant, _normalised, _rows, _nearly)
 _LAWS = (_one_law, _sharpness, _factor, _offset, _same_row, _normalised, _row_sums, _rows)  # need the numbers as they came
+_OF_WEIGHTS = (_sharpness, _weights, _row_sums)
 _OF_MASKS = (_mask, _order, _transposed, _mask_edges, _repeated, _in_part, _constant)
 
 

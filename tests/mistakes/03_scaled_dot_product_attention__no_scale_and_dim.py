@@ -1,0 +1,12 @@
+# mistake: probe: columns sum to one
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    s = query @ key.transpose(-2, -1)
+    if mask is not None:
+        s = s.masked_fill(mask == 0, -1e9)
+    w = torch.softmax(s, dim=-2)
+    if dropout is not None:
+        w = dropout(w)
+    return w @ value, w

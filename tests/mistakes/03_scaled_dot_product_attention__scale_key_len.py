@@ -1,0 +1,15 @@
+# mistake: probe: too sharp
+import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):
+    d_k = query.shape[1]
+    s = query @ key.transpose(-2, -1) / math.sqrt(d_k)
+    if mask is not None:
+        s = s.masked_fill(mask == 0, -1e9)
+    w = torch.softmax(s, dim=-1)
+    if dropout:
+        w = dropout(w)
+    return w @ value, w
