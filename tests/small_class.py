@@ -7,6 +7,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from manyheads.course.lesson import Course, read_lesson
+from manyheads.grade.intake import grade_id
 from manyheads.grade.nbgrading import Nbgrader
 
 LESSON = "small"
@@ -134,10 +135,6 @@ def released(nbgrader: Nbgrader, **answers: str) -> NotebookNode:
         if (name := grade_id(cell)) in answers:
             cell.source = answers[name]
     return nb
-
-
-def grade_id(cell: NotebookNode) -> str | None:
-    return cell.metadata.get("nbgrader", {}).get("grade_id")
 
 
 def points_of(nbgrader: Nbgrader, student: str) -> dict[str, float | None]:

@@ -6,12 +6,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from click.testing import CliRunner
-from small_class import grade_id
 
 from manyheads.course import sample
 from manyheads.course.lesson import Course
 from manyheads.grade import studentrun
 from manyheads.grade.commands import check
+from manyheads.grade.intake import grade_id
 from manyheads.grade.nbgrading import Nbgrader
 
 LESSON = "02_head_split"

@@ -4,9 +4,9 @@ import copy
 
 import nbformat
 import pytest
-from small_class import LESSON, RIGHT, grade_id, points_of, released, small_course
+from small_class import LESSON, RIGHT, points_of, released, small_course
 
-from manyheads.grade.intake import resolve_duplicates
+from manyheads.grade.intake import grade_id, resolve_duplicates
 
 FULL = {"test_double_values": 2, "test_double_kinds": 2, "test_answer": 1, "written": None}
 
