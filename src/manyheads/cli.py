@@ -12,6 +12,9 @@ _HOME = {
     "check": "manyheads.grade.commands:check",
     "flashcards": "manyheads.learn.export:flashcards",
     "demo": "manyheads.grade.commands:demo",
+    "grade": "manyheads.grade.grade_command:grade",
+    "report": "manyheads.grade.report:report",
+    "doctor": "manyheads.grade.doctor:doctor",
     "build": "manyheads.course.commands:build",
     "adopt": "manyheads.course.commands:adopt",
     "gradebook": "manyheads.course.commands:gradebook",
@@ -48,6 +51,9 @@ def main() -> None:
     To learn:    manyheads lab      open your copies of the notebooks
                  manyheads check    ask what the visible checks say
     To teach:    manyheads demo     see a sample class graded
+                 manyheads doctor   see whether this machine can grade safely
+                 manyheads grade    grade the class
+                 manyheads report   who struggles where
                  manyheads gradebook sync
     To write:    manyheads build    lessons/ -> source/ -> release/, solutions/
                  manyheads adopt    a source notebook edited in JupyterLab -> lessons/
