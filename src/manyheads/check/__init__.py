@@ -23,6 +23,7 @@ _HOME = {
     "gradient": "expect",
     "parameter_gradients": "expect",
     "on_non_contiguous": "expect",
+    "shares_parameters": "expect",
     "points": "scoring",
     "Parts": "scoring",
     "judge": "catalogue",

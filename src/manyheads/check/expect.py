@@ -6,6 +6,7 @@ Tolerance of :func:`close` by dtype of the coarser side, relative and absolute a
 """
 
 import copy
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
@@ -175,6 +176,22 @@ def unchanged(fn: Callable, *args: object, what: str) -> None:
         raise probes.not_right("two calls differ", what=what)
 
 
+def _beside(helper: Callable) -> Callable:
+    """Let a helper run where its first argument lives: a grader may keep the student's code in another process.
+
+    What such a grader hands to a test in the student's place says how, in ``on_their_side``.
+    """
+
+    @functools.wraps(helper)
+    def run(fn: Callable, *args: object, **named: object) -> object:
+        if hasattr(type(fn), "on_their_side"):
+            return fn.on_their_side(helper.__name__, *args, **named)
+        return helper(fn, *args, **named)
+
+    return run
+
+
+@_beside
 def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -> torch.Tensor:
     """The gradient of ``(fn(*args) * weights).sum()`` with respect to ``args[wrt]``.
 
@@ -195,6 +212,7 @@ def gradient(fn: Callable, *args: object, weights: torch.Tensor, wrt: int = 0) -
     return found
 
 
+@_beside
 def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) -> dict[str, torch.Tensor]:
     """The gradient of ``(module(*args) * weights).sum()`` for each parameter by name; zeros where none arrives.
 
@@ -211,10 +229,18 @@ def parameter_gradients(module: Callable, *args: object, weights: torch.Tensor) 
     return gradients | {name: one for name, one in zip(trained, found, strict=True) if one is not None}
 
 
+@_beside
 def on_non_contiguous(fn: Callable, x: torch.Tensor, *args: object) -> object:
     """``fn(x, *args)`` with the values of ``x`` in a tensor that lies in memory in another order, and with gaps."""
     turned = x.permute(*reversed(range(x.dim()))).contiguous()
     return fn(torch.stack([turned, turned], dim=-1)[..., 0].permute(*reversed(range(x.dim()))), *args)
+
+
+@_beside
+def shares_parameters(fn: Callable, module: torch.nn.Module) -> bool:
+    """Whether the module that ``fn(module)`` makes has a parameter in the same memory as one of ``module``."""
+    theirs = {parameter.data_ptr() for parameter in module.parameters()}
+    return any(parameter.data_ptr() in theirs for parameter in fn(module).parameters())
 
 
 def _explained(reason: str | NotRight) -> NotRight:

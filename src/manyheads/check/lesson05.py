@@ -721,10 +721,9 @@ def judge_copy(mha: object, state: Mapping[str, Tensor], got: Tensor, right: Ten
         raise
 
 
-def copied_not_shared(mha: nn.Module, module: nn.Module) -> None:
-    """Raise NotRight, by name, if a parameter of both lies in the same memory."""
-    theirs = {parameter.data_ptr() for parameter in module.parameters()}
-    if any(parameter.data_ptr() in theirs for parameter in mha.parameters()):
+def copied_not_shared(to_torch_mha: Callable, module: nn.Module) -> None:
+    """Raise NotRight, by name, if a parameter of the copy lies in the same memory as one of ``module``."""
+    if expect.shares_parameters(to_torch_mha, module):
         raise known(_TORCH, "shared, not copied")
 
 
@@ -742,7 +741,7 @@ def _(to_torch_mha):
     for mine, right, want in ((weights, budgets, "weights"), (got, output, "output")):
         judge_copy(mha, state, mine, right, want, 2, X, X, X,
                    what=f"the {want} of your nn.MultiheadAttention for the running example")
-    copied_not_shared(mha, module)
+    copied_not_shared(to_torch_mha, module)
 
 
 # ---------------------------------------------------------------- to_torch_mask(mask)

@@ -1,28 +1,33 @@
 """What a student gets back: their work, the points, and one message a question.
 
-Never in it: hidden test code, expected values, tracebacks of ours, paths, or a script of anybody's.
-While student and test code share one process and one folder (as under stock nbgrader), a student who sets out to can
-print the test's variables, or the graded file itself, from code of their own. What student code may reach is for the
-grader to decide; the feedback shows what that code printed.
+Never in it: hidden test code, expected values, tracebacks of ours, paths, a script of anybody's, or anything that is
+loaded from the network. What student code may reach is for the grader to decide; the feedback shows what it printed.
 """
 
 import re
 import textwrap
 from dataclasses import dataclass
+from html import escape
+from urllib.parse import unquote
 
 from bleach import clean
 from bleach.css_sanitizer import CSSSanitizer
-from jinja2 import pass_context
+from jinja2 import DictLoader, pass_context
+from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.ansi import strip_ansi
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
-from nbformat.notebooknode import NotebookNode
+from nbformat.notebooknode import NotebookNode, from_dict
 from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader import utils
 from nbgrader.api import Gradebook
-from traitlets import Bool
+from pygments.token import STANDARD_TYPES
+from traitlets import Bool, default
+
+from .intake import grade_id
 
 MOST_CHARACTERS = 10_000  # of one printed output
+MOST_MARKDOWN = 50_000  # of one cell; the time to read it can grow with its square
 WIDTH = 90
 SAFE_PICTURES = ("image/png", "image/jpeg")
 
@@ -32,10 +37,13 @@ NOT_RIGHT = "not right yet"
 NOT_ATTEMPTED = "not attempted"
 RAISED = "raised an error"
 TIMED_OUT = "timed out"
+CRASHED = "crashed"
 SET_BY_HAND = "points set by the instructor"
 
 # What a cell that ran too long leaves behind: the interrupt, then nbgrader's own error.
 TIMED_OUT_ERRORS = ("KeyboardInterrupt", "CellTimeoutError")
+# What the isolated grader leaves in a cell in which the student's process ended.
+CRASHED_ERROR = "StudentProcessDied"
 
 _FRAME = re.compile(r"^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)", re.MULTILINE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")  # the template copies it into the page as it is
@@ -80,8 +88,11 @@ def visible_source(source: str) -> str:
 def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
     """Read an executed test cell: what it says to the student, without what it must not say.
 
-    Needs the autograded notebook around it to find the student's own line of an exception.
+    Takes the word of the isolated grader, which rebuilds a test cell's metadata, so that no student can write there.
+    Without one, the outputs tell; the autograded notebook around them has the student's own line of an exception.
     """
+    if written := _written_verdict(cell):
+        return written
     for output in cell.outputs:
         if output.output_type == "error":
             return _of_error(output, cell, nb)
@@ -89,6 +100,26 @@ def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
     if got is not None and got < most:
         return Verdict(PARTLY if got else NOT_RIGHT, "\n".join(_failed_parts(cell)))
     return Verdict(RIGHT, "")
+
+
+def _written_verdict(cell: NotebookNode) -> Verdict | None:
+    ours = cell.metadata.get("manyheads")
+    held = ours.get("verdict") if isinstance(ours, dict) else None
+    if not isinstance(held, dict):
+        return None
+    status, said = str(held.get("status")), _printable(str(held.get("message") or ""))
+    match status:
+        case "timed out":
+            return Verdict(TIMED_OUT, said or _too_long(cell))
+        case "graded":
+            got, most = utils.determine_grade(cell)
+            status = RIGHT if got is None or got >= most else PARTLY if got else NOT_RIGHT
+    return Verdict(status, "" if status == RIGHT else said)
+
+
+def _too_long(cell: NotebookNode) -> str:
+    name = (grade_id(cell) or "").removeprefix("test_")
+    return f"your code{f' for {name}' if name else ''} did not finish in the time that it may take."
 
 
 def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Verdict:
@@ -99,7 +130,9 @@ def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Ver
         case "NotAttempted" | "NotImplementedError":
             return Verdict(NOT_ATTEMPTED, said)
         case "KeyboardInterrupt" | "CellTimeoutError":
-            return Verdict(TIMED_OUT, "your code did not finish in the time that a cell may take.")
+            return Verdict(TIMED_OUT, _too_long(cell))
+        case _ if output.ename == CRASHED_ERROR:
+            return Verdict(CRASHED, said)
     line = _student_line(output, nb, but_not=cell)
     if line:
         return Verdict(RAISED, f"{output.ename}: {said}\n{line}")
@@ -164,7 +197,10 @@ def redact(nb: NotebookNode) -> None:
         elif cell.cell_type == "raw":  # would be copied into the page as it is
             cell.cell_type = "markdown"
             cell.source = "```\n" + cell.source.replace("```", "'''") + "\n```"
-    nb.metadata.pop("widgets", None)
+        # Tags, widgets, titles and the like end up in the page, or hide a cell from it.
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key == "nbgrader"}
+    ours = nb.metadata.get("manyheads", {})
+    nb.metadata = from_dict({"language_info": {"name": "python"}, "manyheads": ours})
 
 
 def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
@@ -177,10 +213,16 @@ def _own_outputs(cell: NotebookNode, nb: NotebookNode) -> list[NotebookNode]:
             else:
                 kept.append(new_output("stream", name=output.name, text=output.text))
         elif output.output_type == "error":
-            line = _student_line(output, nb)
             said = _printable(output.evalue)
-            message = f"{output.ename}: {said}" + (f"\n{line}" if line else "")
-            kept.append(new_output("error", ename=output.ename, evalue=said, traceback=[message]))
+            if output.ename in TIMED_OUT_ERRORS:
+                message = "Timed out: this cell did not finish in the time that a cell may take."
+            elif output.ename == CRASHED_ERROR:
+                message = str(Verdict(CRASHED, said))
+            else:
+                line = _student_line(output, nb)
+                message = f"{output.ename}: {said}" + (f"\n{line}" if line else "")
+            if not kept or kept[-1].get("traceback") != [message]:  # an interrupt leaves two errors
+                kept.append(new_output("error", ename=output.ename, evalue=said, traceback=[message]))
         else:
             data = {kind: value for kind in SAFE_PICTURES if _BASE64.fullmatch(value := str(output.data.get(kind, "")))}
             if "text/plain" in output.data:
@@ -200,10 +242,11 @@ class RedactTests(Preprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         unmarked = self._unmarked(resources["nbgrader"])
-        rows = []
-        overruled = []
+        rows, overruled, comments = [], [], []
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
+            if meta.get("comment"):
+                comments.append(f"[{meta['grade_id']}](#comment-{meta['grade_id']})")
             if not utils.is_grade(cell):
                 continue
             name, got, most = meta["grade_id"], meta["score"], meta["points"]
@@ -222,7 +265,7 @@ class RedactTests(Preprocessor):
         redact(nb)
         for cell in overruled:
             cell.outputs.append(new_output("stream", name="stdout", text=f"{SET_BY_HAND.capitalize()}.\n"))
-        nb.cells.insert(0, new_markdown_cell(self._summary(rows, unmarked, nb)))
+        nb.cells.insert(0, new_markdown_cell(self._summary(rows, comments, unmarked, nb)))
         return nb, resources
 
     def _unmarked(self, who: dict) -> dict[str, float]:
@@ -232,8 +275,10 @@ class RedactTests(Preprocessor):
             return {grade.name: grade.max_score for grade in notebook.grades
                     if grade.needs_manual_grade and grade.manual_score is None}
 
-    def _summary(self, rows: list[str], unmarked: dict[str, float], nb: NotebookNode) -> str:
+    def _summary(self, rows: list[str], comments: list[str], unmarked: dict[str, float], nb: NotebookNode) -> str:
         parts = ["\n".join(["| question | points | |", "|---|---|---|", *rows])]
+        if comments:
+            parts.append(f"Comments on: {', '.join(comments)}")
         if unmarked:
             parts.append(f"**{sum(unmarked.values()):g} points are not marked yet**: they are given by hand, and count "
                          "as 0 in the score above until then.")
@@ -242,29 +287,102 @@ class RedactTests(Preprocessor):
         return "\n\n".join(parts)
 
 
+class FeedbackPage(HTMLExporter):
+    """nbgrader's page without its list of nameless test cells, which the table on top replaces.
+
+    nbgrader's own loads MathJax from the network. Here formulas stay as they were written, and the page says itself
+    that it may load and run nothing.
+    """
+
+    @default("template_file")
+    def _template_file_default(self) -> str:
+        return "page.html.j2"
+
+    @default("extra_loaders")
+    def _extra_loaders_default(self) -> list[DictLoader]:
+        return [DictLoader({"page.html.j2": _PAGE, "mathjax.html.j2": _NO_MATHJAX})]
+
+
+_NO_MATHJAX = """{% macro mathjax() %}
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+{% endmacro %}"""
+
+_PAGE = """{%- extends 'index.html.j2' -%}
+{% block body %}
+<body>
+  <a name="top"></a>
+  <div class="container">
+    <div class="panel panel-default">
+      <div class="panel-heading">
+        <h4>{{ resources.nbgrader.notebook }}
+          (Score: {{ resources.nbgrader.score | float | round(2) }} / {{ resources.nbgrader.max_score | float | round(2) }})
+        </h4>
+        {% if resources.nbgrader.late_penalty > 0 %}
+        Late submission penalty (Score: -{{ resources.nbgrader.late_penalty | float | round(2) }})
+        {% endif %}
+      </div>
+      <div class="panel-body">
+        <div id="notebook" class="border-box-sizing">
+          <div class="container" id="notebook-container">
+            {{ super.super() }}
+          </div>
+        </div>
+      </div>
+    </div>
+  </div>
+</body>
+{%- endblock body %}"""
+
 _TAGS = {
     "a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "h1", "h2", "h3",
     "h4", "h5", "h6", "hr", "i", "img", "kbd", "li", "ol", "p", "pre", "s", "span", "strong", "sub", "summary", "sup",
     "table", "tbody", "td", "th", "thead", "tr", "u", "ul",
 }
-_PICTURE = re.compile(r"^data:image/(png|jpeg|gif|webp);base64,")
+# Those of highlighted code. Others could dress a student's text as a button or a bar of Formgrader.
+_CLASSES = {*STANDARD_TYPES.values(), "highlight", "anchor-link"} - {""}
+_PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*")
+_LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
 
 
 def _allowed(tag: str, name: str, value: str) -> bool:
-    if name in ("class", "style", "title", "alt"):
-        return True
-    if name == "src":
-        return tag == "img" and (not value.lower().startswith("data:") or bool(_PICTURE.match(value)))
-    return tag == "a" and name == "href" and not value.lower().startswith("data:")
+    match name:
+        case "class":
+            return set(value.split()) <= _CLASSES
+        case "style" | "title" | "alt":
+            return True
+        case "src":  # a picture from elsewhere would tell its owner who opens the page, and when
+            return tag == "img" and bool(_PICTURE.fullmatch(value))
+        case "href":
+            return tag == "a" and bool(_LINK.match(value))
+    return False
+
+
+class _Renderer(IPythonRenderer):
+    """nbconvert's, with an attachment that is no picture left out; there it stops the whole page."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        if url.startswith("attachment:"):
+            held = self.attachments.get(unquote(url.removeprefix("attachment:"))) if isinstance(self.attachments, dict) else None
+            url = ""
+            for kind in SAFE_PICTURES:
+                if isinstance(held, dict) and kind in held:
+                    url = f"data:{kind};base64,{held[kind]}"
+        return super().image(text, url, title)
 
 
 @pass_context
 def safe_markdown(context: dict, source: str) -> str:
-    """nbconvert's ``markdown2html`` filter, with everything that could run in a browser taken away.
+    """nbconvert's ``markdown2html`` filter, with everything that could run or be loaded in a browser taken away.
 
     nbconvert's own ``sanitize_html`` does not reach the markdown cells of nbgrader's feedback template.
+    Text that cannot be rendered is shown as it was written.
     """
-    attachments = context.get("cell", {}).get("attachments", {})
-    html = MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=attachments)).render(source)
-    return clean(html, tags=_TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"}, strip=True,
-                 css_sanitizer=CSSSanitizer(allowed_css_properties=["text-align"]))
+    if len(source) > MOST_MARKDOWN:
+        return f"<pre>{escape(source[:MOST_MARKDOWN])}\n... (the rest is left out)</pre>"
+    renderer = _Renderer(escape=False, attachments=context.get("cell", {}).get("attachments", {}))
+    try:
+        html = MarkdownWithMath(renderer=renderer).render(source)
+        return clean(html, tags=_TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"}, strip=True,
+                     css_sanitizer=CSSSanitizer(allowed_css_properties=["text-align"]))
+    except Exception:  # of libraries, at text made for that
+        return f"<pre>{escape(source)}</pre>"

@@ -4,7 +4,7 @@ from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import CheckCellMetadata, ClearOutput, GetGrades, OverwriteCells, OverwriteKernelspec
 from traitlets.config import Config
 
-from .feedback import RedactTests
+from .feedback import FeedbackPage, RedactTests
 from .intake import ForgetRemovedCells, ResolveDuplicates
 
 
@@ -17,6 +17,7 @@ def configure(c: Config) -> None:
     c.IgnorePattern.enabled = True
     c.IgnorePattern.pattern = r"\S"
     c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
+    c.GenerateFeedback.exporter_class = FeedbackPage
     c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
     c.Execute.shutdown_kernel = "immediate"  # a graceful shutdown takes longer than a lesson's cells
     c.Execute.extra_arguments = ["--Application.log_level=ERROR"]  # ipykernel warns about TCP in every kernel
