@@ -41,6 +41,7 @@ def pages(tmp_path_factory):
                 for name, points in (("test_double_values", 2), ("written", 1.5)):
                     grade = gradebook.find_grade(name, LESSON, LESSON, student)
                     grade.manual_score, grade.needs_manual_grade = points, False
+                gradebook.find_comment("written", LESSON, LESSON, student).manual_comment = "Well put."
                 gradebook.db.commit()
         made[student] = BeautifulSoup(nbgrader.feedback(LESSON, student).read_text(encoding="utf-8"), "html.parser")
         for style in made[student].find_all("style"):
@@ -112,6 +113,8 @@ def test_points_that_the_instructor_gave_are_not_called_wrong(pages):
     assert "double_values\n2 of 2\npoints set by the instructor" in table
     assert "written\n1.5 of 2\nmarked by hand" in table
     assert "not marked yet" not in pages["overruled"].get_text()
+    assert pages["overruled"].find("a", href="#comment-written").get_text() == "written"
+    assert "Well put." in pages["overruled"].get_text()
     assert "written\n0 of 2\nnot attempted" in pages["blank"].find("table").get_text()
 
 
@@ -127,6 +130,17 @@ def test_an_answer_that_nobody_marked_does_not_look_like_no_points(pages):
     assert "2 points are not marked yet" in pages["right"].get_text()
     assert "Not marked yet" in heading(pages["right"], "written")
     assert "not marked yet" not in pages["blank"].get_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("student", ["right", "script", "shows"])
+def test_a_page_loads_nothing_and_runs_nothing(pages, student):
+    page = pages[student]
+    assert not page.find_all(["script", "link", "iframe", "object", "embed"])
+    assert not page.find_all(src=lambda place: place and not place.startswith("data:"))
+    policy = page.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    assert policy == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    assert "Test cell" not in page.get_text()
 
 
 @pytest.mark.slow
@@ -153,6 +167,15 @@ def test_no_script_of_a_student_survives(pages, student):
     ("<p style='background:url(javascript:x())'>text</p>", "javascript", "text"),
     ("<math><mi xlink:href='javascript:x()'>text</mi></math>", "href", "text"),
     ("$\\href{a}{<img src=x onerror=x()>}$ text", "<img", "text"),
+    ("![text](https://evil/seen.png)", "evil", "text"),
+    ("<img src='//evil/seen.png' alt='text'>", "evil", "text"),
+    ("<img src='/logout' alt='text'>", "logout", "text"),
+    ("<img src='data:image/svg+xml;base64,AAAA' alt='text'>", "data:", "text"),
+    ("<a href='&#100;ata:text/html,<b>x</b>'>text</a>", "href", "text"),
+    ("<a href='/logout'>text</a>", "href", "text"),
+    ("<a class='btn btn-success full-credit' href='#'>text</a>", "class", "text"),
+    ("<a id='test_answer' name='test_answer'>text</a>", "test_answer", "text"),
+    ("![text](attachment:missing.png)", "attachment", "text"),
 ])
 def test_markdown_becomes_harmless(source, gone, kept):
     html = safe_markdown({}, source)
@@ -162,10 +185,32 @@ def test_markdown_becomes_harmless(source, gone, kept):
 
 def test_ordinary_markdown_is_untouched():
     html = safe_markdown({}, "# Title\n\n**bold** $a<b$ `x < 3`\n\n```python\nif x < 3: pass\n```\n\n"
-                             "| a | b |\n|--:|:--|\n| 1 | 2 |\n\n![p](data:image/png;base64,AAAA)\n")
+                             "| a | b |\n|--:|:--|\n| 1 | 2 |\n\n![p](data:image/png;base64,AAAA)\n\n"
+                             "[there](https://example.org) [here](#title)\n")
     for wanted in ("<h1>", "<strong>bold</strong>", "$a&lt;b$", "<code>x &lt; 3</code>", "<table>",
-                   'style="text-align:right;"', 'src="data:image/png;base64,AAAA"'):
+                   'style="text-align:right;"', 'src="data:image/png;base64,AAAA"', 'class="highlight"',
+                   'href="https://example.org"', 'href="#title"'):
         assert wanted in html
+
+
+@pytest.mark.parametrize("attachments, shown", [
+    ({"a b.png": {"image/png": "AAAA"}}, True),
+    ({"a b.png": {"image/svg+xml": "AAAA"}}, False),
+    ({"a b.png": {"image/png": '"><script>x()</script>'}}, False),
+    ({"a b.png": {}}, False),
+    ({"a b.png": "AAAA"}, False),
+    ([], False),
+])
+def test_an_attached_picture_is_shown_if_it_is_one(attachments, shown):
+    html = safe_markdown({"cell": {"attachments": attachments}}, "![a picture](attachment:a%20b.png)")
+    assert ('src="data:image/png;base64,AAAA"' in html) == shown
+    assert "a picture" in html and "<script" not in html
+
+
+def test_text_that_is_too_long_to_render_is_shown_as_it_is():
+    html = safe_markdown({}, "<b>" * 100_000)
+    assert html.startswith("<pre>&lt;b&gt;") and html.endswith("(the rest is left out)</pre>")
+    assert len(html) < 500_000
 
 
 def test_paths_are_cut_to_their_last_part():
@@ -180,12 +225,58 @@ def test_visible_source_ends_where_the_hidden_tests_begin():
     assert visible_source(source.rsplit("### END", 1)[0]) == "# checks\nf(1)"
 
 
-def test_a_cell_that_ran_too_long_timed_out():
-    interrupt = new_output("error", ename="KeyboardInterrupt", evalue="", traceback=["Cell In[1], line 1"])
-    limit = new_output("error", ename="CellTimeoutError", evalue="", traceback=["No reply from kernel"])
-    test = new_code_cell("f()", outputs=[interrupt, limit], metadata={"nbgrader": {"grade": True, "points": 1}})
+def graded_cell(**held):
+    return new_code_cell("f()", **held, metadata={"nbgrader": {"grade": True, "grade_id": "test_f", "points": 2}})
+
+
+INTERRUPT = new_output("error", ename="KeyboardInterrupt", evalue="", traceback=["Cell In[1], line 1"])
+LIMIT = new_output("error", ename="CellTimeoutError", evalue="", traceback=["No reply from kernel"])
+DIED = new_output("error", ename="StudentProcessDied", evalue="your code ended the Python process", traceback=["x"])
+
+
+@pytest.mark.parametrize("outputs, told", [
+    ([INTERRUPT, LIMIT], "Timed out: your code for f did not finish in the time that it may take."),
+    ([LIMIT], "Timed out: your code for f did not finish in the time that it may take."),
+    ([DIED], "Crashed: your code ended the Python process"),
+])
+def test_a_question_without_an_answer_in_time_has_a_status_of_its_own(outputs, told):
+    test = graded_cell(outputs=outputs)
     student = new_code_cell("def f(): pass", execution_count=1)
-    assert verdict(test, new_notebook(cells=[student, test])).status == "timed out"
+    assert str(verdict(test, new_notebook(cells=[student, test]))) == told
+
+
+@pytest.mark.parametrize("outputs, told", [
+    ([INTERRUPT, LIMIT], "Timed out: this cell did not finish in the time that a cell may take."),
+    ([DIED], "Crashed: your code ended the Python process"),
+])
+def test_a_cell_of_the_student_tells_once_why_it_stopped(outputs, told):
+    nb = new_notebook(cells=[new_code_cell("while True: pass", outputs=outputs)])
+    redact(nb)
+    assert [output.traceback for output in nb.cells[0].outputs] == [[told]]
+
+
+@pytest.mark.parametrize("written, points, told", [
+    ({"status": "graded", "message": ""}, None, "Right."),
+    ({"status": "graded", "message": "f(x): 3, not 4", "mistake": "off_by_one"}, 0, "Not right yet: f(x): 3, not 4"),
+    ({"status": "graded", "message": "a list: not right yet"}, 1, "Partly right: a list: not right yet"),
+    ({"status": "not attempted", "message": "f is still None"}, 0, "Not attempted: f is still None"),
+    ({"status": "timed out", "message": ""}, 0, "Timed out: your code for f did not finish in the time that it may take."),
+    ({"status": "crashed", "message": "f used more memory than allowed"}, 0, "Crashed: f used more memory than allowed"),
+    ({"status": "raised an error", "message": "OSError: /home/me/x/a.txt"}, 0, "Raised an error: OSError: a.txt"),
+])
+def test_what_the_isolated_grader_wrote_counts(written, points, told):
+    test = graded_cell()
+    if points is not None:
+        test.outputs = [new_output("execute_result", data={"text/plain": str(points)})]
+    test.metadata["manyheads"] = {"verdict": written}
+    assert str(verdict(test, new_notebook(cells=[test]))) == told
+
+
+def test_metadata_of_the_student_do_not_reach_the_page():
+    cell = new_code_cell("x", metadata={"transient": {"remove_source": True}, "tags": ["evil"]})
+    nb = new_notebook(cells=[cell], metadata={"widgets": {"evil": 1}, "title": "evil", "language_info": {"name": "evil"}})
+    redact(nb)
+    assert "evil" not in str(nb) and "remove_source" not in str(nb)
 
 
 def test_a_long_message_is_broken_into_lines():
