@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_class import LESSON, RIGHT, released, small_course
 
-from manyheads.grade.feedback import Verdict, redact, safe_markdown, verdict, visible_source, without_paths
+from manyheads.grade.feedback import Verdict, redact, safe_markdown, told, verdict, visible_source, without_paths
 
 HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
 
@@ -95,9 +95,9 @@ def test_the_message_tells_what_is_wrong(pages):
 @pytest.mark.slow
 def test_partial_points_say_which_part_is_missing(pages):
     assert "Score: 1.0 / 2.0" in heading(pages["partly"], "test_double_kinds")
-    told = message(pages["partly"], "test_double_kinds")
-    assert told.startswith("Partly right: a list: not right yet:")
-    assert "a number" not in told
+    said = message(pages["partly"], "test_double_kinds")
+    assert said.startswith("Partly right: a list: not right yet:")
+    assert "a number" not in said
 
 
 @pytest.mark.slow
@@ -234,28 +234,28 @@ LIMIT = new_output("error", ename="CellTimeoutError", evalue="", traceback=["No 
 DIED = new_output("error", ename="StudentProcessDied", evalue="your code ended the Python process", traceback=["x"])
 
 
-@pytest.mark.parametrize("outputs, told", [
+@pytest.mark.parametrize("outputs, text", [
     ([INTERRUPT, LIMIT], "Timed out: your code for f did not finish in the time that it may take."),
     ([LIMIT], "Timed out: your code for f did not finish in the time that it may take."),
     ([DIED], "Crashed: your code ended the Python process"),
 ])
-def test_a_question_without_an_answer_in_time_has_a_status_of_its_own(outputs, told):
+def test_a_question_without_an_answer_in_time_has_a_status_of_its_own(outputs, text):
     test = graded_cell(outputs=outputs)
     student = new_code_cell("def f(): pass", execution_count=1)
-    assert str(verdict(test, new_notebook(cells=[student, test]))) == told
+    assert str(verdict(test, new_notebook(cells=[student, test]))) == text
 
 
-@pytest.mark.parametrize("outputs, told", [
+@pytest.mark.parametrize("outputs, text", [
     ([INTERRUPT, LIMIT], "Timed out: this cell did not finish in the time that a cell may take."),
     ([DIED], "Crashed: your code ended the Python process"),
 ])
-def test_a_cell_of_the_student_tells_once_why_it_stopped(outputs, told):
+def test_a_cell_of_the_student_tells_once_why_it_stopped(outputs, text):
     nb = new_notebook(cells=[new_code_cell("while True: pass", outputs=outputs)])
     redact(nb)
-    assert [output.traceback for output in nb.cells[0].outputs] == [[told]]
+    assert [output.traceback for output in nb.cells[0].outputs] == [[text]]
 
 
-@pytest.mark.parametrize("written, points, told", [
+@pytest.mark.parametrize("written, points, text", [
     ({"status": "graded", "message": ""}, None, "Right."),
     ({"status": "graded", "message": "f(x): 3, not 4", "mistake": "off_by_one"}, 0, "Not right yet: f(x): 3, not 4"),
     ({"status": "graded", "message": "a list: not right yet"}, 1, "Partly right: a list: not right yet"),
@@ -264,12 +264,12 @@ def test_a_cell_of_the_student_tells_once_why_it_stopped(outputs, told):
     ({"status": "crashed", "message": "f used more memory than allowed"}, 0, "Crashed: f used more memory than allowed"),
     ({"status": "raised an error", "message": "OSError: /home/me/x/a.txt"}, 0, "Raised an error: OSError: a.txt"),
 ])
-def test_what_the_isolated_grader_wrote_counts(written, points, told):
+def test_what_the_isolated_grader_wrote_counts(written, points, text):
     test = graded_cell()
     if points is not None:
         test.outputs = [new_output("execute_result", data={"text/plain": str(points)})]
     test.metadata["manyheads"] = {"verdict": written}
-    assert str(verdict(test, new_notebook(cells=[test]))) == told
+    assert str(told(test, new_notebook(cells=[test]))) == text
 
 
 def test_metadata_of_the_student_do_not_reach_the_page():

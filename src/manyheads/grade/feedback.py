@@ -85,14 +85,17 @@ def visible_source(source: str) -> str:
     return "\n".join(kept).rstrip()
 
 
+def told(cell: NotebookNode, nb: NotebookNode) -> Verdict:
+    """What a test cell of an autograded notebook says: what the isolated grader noted there, else :func:`verdict`."""
+    return _noted(cell) or verdict(cell, nb)
+
+
 def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
     """Read an executed test cell: what it says to the student, without what it must not say.
 
-    Takes the word of the isolated grader, which rebuilds a test cell's metadata, so that no student can write there.
-    Without one, the outputs tell; the autograded notebook around them has the student's own line of an exception.
+    Needs the autograded notebook around it to find the student's own line of an exception. Looks at outputs only: while
+    a hand-in is graded, a note in the cell's metadata may still be the student's.
     """
-    if written := _written_verdict(cell):
-        return written
     for output in cell.outputs:
         if output.output_type == "error":
             return _of_error(output, cell, nb)
@@ -102,7 +105,7 @@ def verdict(cell: NotebookNode, nb: NotebookNode) -> Verdict:
     return Verdict(RIGHT, "")
 
 
-def _written_verdict(cell: NotebookNode) -> Verdict | None:
+def _noted(cell: NotebookNode) -> Verdict | None:
     ours = cell.metadata.get("manyheads")
     held = ours.get("verdict") if isinstance(ours, dict) else None
     if not isinstance(held, dict):
@@ -185,9 +188,9 @@ def redact(nb: NotebookNode) -> None:
     A test cell shows the lines that the student had, and its verdict. Every other code cell keeps its code, its
     printed text and its pictures; an exception is one message with the student's line.
     """
-    told = [str(verdict(cell, nb)) if is_test(cell) else None for cell in nb.cells]
+    messages = [str(told(cell, nb)) if is_test(cell) else None for cell in nb.cells]
     shown = [None if is_test(cell) or cell.cell_type != "code" else _own_outputs(cell, nb) for cell in nb.cells]
-    for cell, message, outputs in zip(nb.cells, told, shown, strict=True):
+    for cell, message, outputs in zip(nb.cells, messages, shown, strict=True):
         if message is not None:
             cell.source = visible_source(cell.source)
             cell.outputs = [new_output("stream", name="stdout", text=message + "\n")]
@@ -253,7 +256,7 @@ class RedactTests(Preprocessor):
             unanswered = utils.is_solution(cell) and utils.determine_grade(cell)[0] == 0
             status = NOT_ATTEMPTED if unanswered else "not marked yet" if name in unmarked else "marked by hand"
             if is_test(cell):
-                status = verdict(cell, nb).status
+                status = told(cell, nb).status
                 if got != utils.determine_grade(cell)[0]:
                     status = SET_BY_HAND
                     overruled.append(cell)
