@@ -5,15 +5,13 @@ scratch folder with a fresh gradebook, and the two gradebooks are compared.
 """
 
 import shutil
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Notebook, SubmittedNotebook
 from nbgrader.coursedir import CourseDirectory
 
+from .backups import FOLDER, back_up
 from .build import convert, scratch_course, scratch_database
 from .lesson import Course, Problem, Refused
 from .stock import find_tools, nbgrader_config
@@ -55,7 +53,7 @@ def sync(course: Course, lessons: list[str] | None = None) -> list[str]:
     with Gradebook(directory.db_url, directory.course_id) as gradebook:
         pending = [lesson for lesson in wanted if _differs(gradebook, lesson, wanted[lesson])]
         if any(_submissions(gradebook, lesson) for lesson in pending):
-            said += _back_up(directory.db_url, course.root / "gradebook-backups")
+            said += _back_up(directory.db_url, course.root / FOLDER)
         for lesson in wanted:
             if lesson in pending:
                 said += [f"{lesson}: {line}" for line in _bring_up(gradebook, lesson, wanted[lesson])]
@@ -191,8 +189,5 @@ def _remove_gone(gradebook: Gradebook, notebook: Notebook, wanted: _Wanted) -> l
 def _back_up(db_url: str, folder: Path) -> list[str]:
     if not db_url.startswith("sqlite:///"):
         return []  # a database server has backups of its own
-    folder.mkdir(exist_ok=True)
-    copy = folder / f"gradebook-{datetime.now():%Y%m%d-%H%M%S-%f}.db"
-    with closing(sqlite3.connect(db_url.removeprefix("sqlite:///"))) as old, closing(sqlite3.connect(copy)) as new:
-        old.backup(new)
-    return [f"gradebook copied to gradebook-backups/{copy.name}"]
+    copy = back_up(Path(db_url.removeprefix("sqlite:///")), folder)
+    return [f"gradebook copied to {folder.name}/{copy.name}"]
