@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import frames
-from .sandbox import FULL, NONE, Limits, probe
+from .sandbox import FULL, NONE, Limits
 
 # A zygote takes 2 to 4 s to import everything; this is for a machine under load.
 SECONDS_TO_START = 120
@@ -95,6 +95,8 @@ def demand(level: str) -> None:
     """Raise Unsafe unless this machine has the sandbox ``level`` or a better one."""
     if level == NONE:
         return
+    from .sandbox import probe
+
     report = probe()
     order = (NONE, "reduced", FULL)
     if order.index(report.level) < order.index(level):
