@@ -119,6 +119,7 @@ class _Counted:
     def __init__(self):
         self.mutable: list[object] = []
         self._sizes: list[tuple[int, int] | None] = []  # of each mutable: items, levels; None while it is being done
+        self._subclasses: dict[tuple[str, type], type] = {}  # by name and base
         self._items = self._bytes = self._tensors = self._deepest = 0
 
     def _count(self, depth: int, items: int = 1) -> None:
@@ -129,6 +130,11 @@ class _Counted:
             if depth > MOST_DEPTH:
                 raise self.error(f"containers nested more than {MOST_DEPTH} deep cannot be handed over")
             self._deepest = depth
+
+    def _note_subclass(self, name: str, base: type, cls: type) -> None:
+        self._subclasses[name, base] = cls
+        if len(self._subclasses) > MOST_SUBCLASSES:
+            raise self.error(f"objects of more than {MOST_SUBCLASSES} classes cannot be handed over")
 
     def _spend(self, size: int) -> None:
         self._bytes += size
@@ -200,7 +206,7 @@ class Encoder(_Counted):
         if write is not None:
             return write(self, value, depth)
         if issubclass(cls, tuple):
-            return {"tuple": self._nodes(tuple.__iter__(value), depth), "of": _name(cls)}
+            return {"tuple": self._nodes(tuple.__iter__(value), depth), "of": self._of(cls, tuple)}
         if issubclass(cls, list):
             return self._mutable(value, depth, Encoder._list)
         if issubclass(cls, dict):
@@ -211,6 +217,11 @@ class Encoder(_Counted):
 
     def _nodes(self, values, depth):
         return [self._node(value, depth + 1) for value in values]
+
+    def _of(self, cls, base):
+        name = _name(cls)
+        self._note_subclass(name, base, cls)
+        return name
 
     def _other(self, value):
         if self._handle is None:
@@ -273,7 +284,7 @@ class Encoder(_Counted):
     def _list(self, value, depth):
         node = {"list": self._nodes(list.__iter__(value), depth)}
         if type(value) is not list:
-            node["of"] = _name(type(value))
+            node["of"] = self._of(type(value), list)
         return node
 
     def _dict(self, value, depth):
@@ -283,7 +294,7 @@ class Encoder(_Counted):
         for key, item in pairs:
             flat.append(self._key(key, depth + 1))
             flat.append(self._node(item, depth + 1))
-        return {"dict": flat} if cls in (dict, OrderedDict) else {"dict": flat, "of": _name(cls)}
+        return {"dict": flat} if cls in (dict, OrderedDict) else {"dict": flat, "of": self._of(cls, dict)}
 
     def _key(self, value, depth):
         node = self._node(value, depth)
@@ -325,9 +336,10 @@ class Encoder(_Counted):
         return {"ellipsis": None}
 
     def _size(self, value, depth):
-        if len(value) > MOST_DIMENSIONS:
+        lengths = list(map(int, value))
+        if len(lengths) > MOST_DIMENSIONS or not all(-(2**63) <= length < 2**63 for length in lengths):
             raise NotPlain(f"a torch.Size of more than {MOST_DIMENSIONS} dimensions cannot be handed over")
-        return {"size": [int(length) for length in value]}
+        return {"size": lengths}
 
     def _dtype(self, value, depth):
         return {"dtype": str(value).removeprefix("torch.")}
@@ -363,7 +375,7 @@ class Encoder(_Counted):
         return {"scalar": [value.dtype.str, value.tobytes().hex()]}
 
     def _linear(self, value, depth):
-        if not (self._modules_as_data and _is_ordinary(value, {"in_features", "out_features"}, {"weight", "bias"})):
+        if not self._modules_as_data or not _is_plain_linear(value):
             return self._other(value)
         return self._mutable(value, depth, Encoder._linear_content)
 
@@ -415,16 +427,25 @@ def _tensor_bytes(tensor: torch.Tensor) -> bytes:
     return flat.view(torch.uint8).numpy().tobytes()
 
 
-def _is_ordinary(module: nn.Module, attributes: set[str], parameters: set[str]) -> bool:
-    """Whether a module holds what its class gives it and nothing else: no hook, no method of its own, no buffer."""
+def _is_as_made(module: nn.Module, *changed: str) -> bool:
+    """Whether a module has no hook, buffer or mode of its own, but for what is named as changed."""
     own = vars(module)
-    if own.keys() - MODULE.keys() - attributes or type(module.training) is not bool:
+    return type(own.get("training")) is bool and all(
+        own.get(name) == fresh for name, fresh in MODULE.items() if name not in (*changed, "training"))
+
+
+def _is_plain_linear(module: nn.Linear) -> bool:
+    """Whether a linear layer is its sizes and weights and nothing else, not even a method of its own."""
+    sizes, own = _attributes(module), vars(module).get("_parameters", {})
+    if sizes.keys() != {"in_features", "out_features"} or own.keys() != {"weight", "bias"}:
         return False
-    if not all(type(own[name]) is int for name in attributes) or own["_parameters"].keys() != parameters:
-        return False
-    if any(type(parameter) not in (nn.Parameter, type(None)) for parameter in own["_parameters"].values()):
-        return False
-    return all(own.get(name) == fresh for name, fresh in MODULE.items() if name not in ("training", "_parameters"))
+    wide, out, weight, bias = sizes["in_features"], sizes["out_features"], own["weight"], own["bias"]
+    return (
+        type(wide) is type(out) is int
+        and type(weight) is nn.Parameter and tuple(weight.shape) == (out, wide)
+        and (bias is None or type(bias) is nn.Parameter and tuple(bias.shape) == (out,))
+        and _is_as_made(module, "_parameters")
+    )
 
 
 def _attributes(module: nn.Module) -> dict[str, object]:
@@ -433,16 +454,21 @@ def _attributes(module: nn.Module) -> dict[str, object]:
 
 def _is_bare(module: nn.Module) -> bool:
     """Whether a module is a mere holder of plain attributes and linear layers."""
-    own = vars(module)
-    if not all(map(_is_attribute, (*_attributes(module), *own["_modules"]))) or type(module.training) is not bool:
-        return False
-    if not all(type(child) in (nn.Linear, nn.Module) for child in own["_modules"].values()):
-        return False
-    return all(own.get(name) == fresh for name, fresh in MODULE.items() if name not in ("training", "_modules"))
+    attributes, children = _attributes(module), vars(module).get("_modules", {})
+    return (
+        all(map(_is_attribute, (*attributes, *children)))
+        and not any(issubclass(type(item), (nn.Module, nn.Parameter)) for item in attributes.values())
+        and all(type(child) in (nn.Linear, nn.Module) for child in children.values())
+        and _is_as_made(module, "_modules")
+    )
 
 
 def _is_attribute(name: str) -> bool:
-    return type(name) is str and NAME.fullmatch(name) is not None and not hasattr(nn.Module, name) and name not in MODULE
+    """Whether an attribute of this name takes nothing away from a module."""
+    return (
+        type(name) is str and NAME.fullmatch(name) is not None and not name.startswith("__")
+        and not hasattr(nn.Module, name) and name not in MODULE
+    )
 
 
 class Decoder(_Counted):
@@ -457,7 +483,6 @@ class Decoder(_Counted):
         super().__init__()
         self._buffers: list[bytes | None] = list(buffers)  # None: used
         self._handle = handle
-        self._subclasses: dict[tuple[str, type], type] = {}
 
     def value(self, tree: object) -> object:
         """The value of a tree. Raises Malformed for anything that is not exactly what the format allows."""
@@ -513,9 +538,8 @@ class Decoder(_Counted):
         if type(name) is not str or not NAME.fullmatch(name):
             raise Malformed("the name of a class that is no name")
         if (name, base) not in self._subclasses:
-            if len(self._subclasses) >= MOST_SUBCLASSES:
-                raise Malformed(f"more than {MOST_SUBCLASSES} classes")
-            self._subclasses[name, base] = type(name, (base,), {"__slots__": (), "__module__": "__main__"})
+            cls = type(name, (base,), {"__slots__": (), "__module__": "__main__"})
+            self._note_subclass(name, base, cls)
         return self._subclasses[name, base]
 
     def _buffer(self, number):
@@ -559,7 +583,8 @@ class Decoder(_Counted):
     def _raw(self, content, depth):
         if type(content) is str:
             self._spend(len(content) // 2)
-            return bytes.fromhex(content) if HEX_BYTES.fullmatch(content) else self._refuse("a bytes object")
+            short = len(content) <= 2 * SHORT and HEX_BYTES.fullmatch(content)
+            return bytes.fromhex(content) if short else self._refuse("a bytes object")
         data = self._buffer(content)
         self._spend(len(data))
         return bytes(data)
@@ -630,12 +655,12 @@ class Decoder(_Counted):
         return ... if content is None else self._refuse("an Ellipsis")
 
     def _size(self, content, depth):
-        return torch.Size(self._shape(content))
+        return torch.Size(self._shape(content, least=-(2**63)))
 
-    def _shape(self, content):
+    def _shape(self, content, least=0):
         if type(content) is not list or len(content) > MOST_DIMENSIONS:
             raise Malformed("a shape that is none")
-        if not all(type(length) is int and 0 <= length < 2**63 for length in content):
+        if not all(type(length) is int and least <= length < 2**63 for length in content):
             raise Malformed("a shape of other things than lengths")
         return content
 
@@ -655,7 +680,7 @@ class Decoder(_Counted):
         if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
             raise Malformed("a tensor of whole numbers that asks for a gradient")
         data = self._content(shape, dtype.itemsize, number, dtype is torch.bool)
-        value = torch.empty(shape, dtype=dtype)
+        value = torch.empty(shape, dtype=dtype, device="cpu")
         if data.size:
             value.reshape(-1).view(torch.uint8).numpy()[:] = data
         if parameter:
@@ -743,7 +768,7 @@ class Decoder(_Counted):
         attributes, children = self._named(attributes, depth), self._named(children, depth)
         if attributes.keys() & children.keys():
             raise Malformed("an attribute that comes twice")
-        if any(isinstance(item, (nn.Module, nn.Parameter)) for item in attributes.values()):
+        if any(issubclass(type(item), (nn.Module, nn.Parameter)) for item in attributes.values()):
             raise Malformed("an attribute that is no plain value")
         if not all(type(child) in (nn.Linear, nn.Module) for child in children.values()):
             raise Malformed("a part of a module that is no layer")
