@@ -203,14 +203,21 @@ _FORBIDDEN = {
 _CLONE, _CLONE3, _SOCKET = (56, 220), 435, (41, 198)
 _KILL, _TGKILL = (62, 129), (234, 131)
 _SIGNALS_TO_ANYBODY = ((200, 130), (129, 138), (297, 240), (424, 424))  # tkill, rt_(tg)sigqueueinfo, pidfd_send_signal
+_OF_OTHERS = ((302, 261), (203, 122), (144, 119), (142, 118), (314, 274))  # prlimit64, sched_set*: 0 is oneself
+_PRIORITIES = ((141, 140), (251, 30))
+_PRCTL = (157, 167)
 _EPERM, _ENOSYS = 1, 38
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 
 
-def seccomp(sockets: Iterable[int], signals_to: int | None = None) -> None:
-    """Refuse the calls above, sockets of other families than ``sockets`` and signals to others than ``signals_to``."""
+def seccomp(sockets: Iterable[int], alone: bool = True, signals_to: int | None = None) -> None:
+    """Refuse the calls above and sockets of other families than ``sockets``.
+
+    Not ``alone``, other processes of the same user are in reach: their limits and priorities are refused too, and,
+    given ``signals_to``, all signals to others than that process.
+    """
     if platform.machine() not in _ARCHITECTURES:
         raise OSError(_ENOSYS, f"seccomp: no list of calls for {platform.machine()}")
     which, architecture = _ARCHITECTURES[platform.machine()]
@@ -221,8 +228,8 @@ def seccomp(sockets: Iterable[int], signals_to: int | None = None) -> None:
     program += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _REFUSE | _ENOSYS)]  # glibc then takes clone, read below
 
     forbidden = [numbers[which] for numbers in _FORBIDDEN.values()]
-    if signals_to is not None:
-        forbidden += [numbers[which] for numbers in _SIGNALS_TO_ANYBODY]
+    forbidden += [numbers[which] for numbers in _PRIORITIES if not alone]
+    forbidden += [numbers[which] for numbers in _SIGNALS_TO_ANYBODY if signals_to is not None]
     for number in forbidden:
         program += [(_EQUAL, 0, 1, number), refuse]
 
@@ -233,6 +240,9 @@ def seccomp(sockets: Iterable[int], signals_to: int | None = None) -> None:
     program += judged(_CLONE[which], [(_ANY_BIT, 0, 1, namespaces), refuse, allow])
     families = [step for family in sockets for step in ((_EQUAL, 0, 1, family), allow)]
     program += judged(_SOCKET[which], [*families, refuse])
+    program += judged(_PRCTL[which], [(_EQUAL, 0, 1, _PR_SET_PDEATHSIG), refuse, allow])  # dies with its keeper
+    for numbers in () if alone else _OF_OTHERS:
+        program += judged(numbers[which], [(_EQUAL, 0, 1, 0), allow, refuse])
     if signals_to is not None:
         for number in (_KILL[which], _TGKILL[which]):
             program += judged(number, [(_EQUAL, 0, 1, signals_to), allow, refuse])

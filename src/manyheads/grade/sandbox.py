@@ -11,6 +11,7 @@ up; its child comes back from ``enter`` inside the box. Three levels:
 """
 
 import dataclasses
+import functools
 import json
 import os
 import platform
@@ -20,8 +21,8 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
-import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,91 @@ class Report:
     missing: tuple[str, ...] = ()
 
 
+# ---- what this machine can do
+
+
+@functools.cache
+def probe() -> Report:
+    """Enter each level in a throwaway process, and say which is the best that works and what is missing."""
+    if sys.platform != "linux":
+        return Report(NONE, (f"the sandbox needs Linux, this is {platform.system()}: grade in a Linux virtual machine",))
+    script = "import sys; sys.path.append(sys.argv[1]); from manyheads.grade import sandbox; sandbox._try_levels()"
+    ran = subprocess.run([sys.executable, "-I", "-c", script, str(_PACKAGE.parent)], capture_output=True, text=True,
+                         stdin=subprocess.DEVNULL, timeout=60)
+    try:
+        tried = json.loads(ran.stdout)
+    except ValueError:
+        last = (ran.stderr.strip().splitlines() or ["no answer"])[-1]
+        return Report(NONE, (f"the trial of the sandbox failed: {last}",))
+    missing = []
+    for level in (FULL, REDUCED):
+        ended, lacking = tried[level]
+        if lacking is not None:
+            return Report(level, (*missing, *(_LACKING[name] for name in lacking)))
+        missing.append(_advice(level, ended.removeprefix("not entered: ")))
+    return Report(NONE, tuple(missing))
+
+
+def _try_levels() -> None:
+    print(json.dumps({level: _try(level) for level in (FULL, REDUCED)}))
+
+
+def _try(level: str) -> tuple[str, list[str] | None]:
+    """How the box ended, and what it lacked (None: it could not be built)."""
+    ours, talk = socket.socketpair()
+    held, leash = socket.socketpair()
+    pid = os.fork()
+    if not pid:
+        ours.close()
+        held.close()
+        enter(level, Limits(), [talk.fileno()], leash.fileno())
+        os.write(talk.fileno(), json.dumps(_lacking).encode())
+        os._exit(0)
+    talk.close()
+    leash.close()
+    with ours, held:
+        said, ended = ours.makefile().read(), held.makefile().read()
+    os.waitpid(pid, 0)
+    return (json.loads(ended)["ended"] if ended else "no answer"), (json.loads(said) if said else None)
+
+
+_LACKING = {
+    "landlock": "Landlock, the second fence around files: add landlock to the kernel's lsm= boot parameter",
+    "seccomp": "a seccomp filter, the second fence around system calls: use a kernel with seccomp on x86_64 or aarch64",
+    "proc": "a /proc of its own: the box has none. In a container: --security-opt systempaths=unconfined",
+    "user": f"a user of its own: {sys.prefix} or a folder above is closed to other users. Install Python and the course "
+            "package where everybody may read them, or do not grade as root",
+}
+_SWITCHES = {  # file below /proc/sys: (value that forbids, what to do)
+    "user/max_user_namespaces": ("0", "sudo sysctl user.max_user_namespaces=15000"),
+    "kernel/unprivileged_userns_clone": ("0", "sudo sysctl kernel.unprivileged_userns_clone=1"),
+    "kernel/apparmor_restrict_unprivileged_userns": (
+        "1", "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile with 'userns' for Python"),
+}
+
+
+def _advice(level: str, error: str) -> str:
+    if level == REDUCED:
+        if not linux.landlock_version():
+            return f"Landlock: not in this kernel ({platform.release()}; since 5.13) or not in its lsm= boot parameter"
+        return f"the reduced sandbox ({error})"
+    wrong = f"namespaces for processes, files and network ({error})"
+    if "cannot be read by" in error:
+        return f"{wrong}: install Python and the course package where everybody may read them, or do not grade as root"
+    for name, (forbids, cure) in _SWITCHES.items():
+        try:
+            if Path("/proc/sys", name).read_text().strip() == forbids:
+                return f"{wrong}: {cure}"
+        except OSError:
+            pass  # not this kind of system
+    if "not implemented" in error:
+        return f"{wrong}: Linux 5.12 or newer is needed, this is {platform.release()}"
+    if any(os.path.exists(mark) for mark in ("/.dockerenv", "/run/.containerenv")):
+        return (f"{wrong}: this container forbids them. Start it with --security-opt seccomp=unconfined "
+                "--security-opt apparmor=unconfined --security-opt systempaths=unconfined --cap-add SYS_ADMIN")
+    return f"{wrong}: ask the administrator whether unprivileged user namespaces are allowed here"
+
+
 # ---- entering
 
 
@@ -95,7 +181,7 @@ def enter(level: str, limits: Limits, keep: list[int], leash: int) -> None:
         _let_go([*keep, leash])
         _default_signals()
         os.setsid()
-        user = _spare_user()
+        python, user = _python_paths(), _spare_user()
         scratch = None if level == FULL else tempfile.mkdtemp(prefix="manyheads-")
         trouble, tell = os.pipe()
         if level == FULL:
@@ -104,7 +190,7 @@ def enter(level: str, limits: Limits, keep: list[int], leash: int) -> None:
             linux.adopt_orphans()
         child = os.fork()
     except BaseException as error:
-        _say(leash, f"not entered: {error}")
+        _say(leash, f"not entered: {_plainly(error)}")
         os._exit(1)
     if child:
         try:
@@ -114,13 +200,19 @@ def enter(level: str, limits: Limits, keep: list[int], leash: int) -> None:
         finally:
             os._exit(0)
     try:
+        os.setsid()  # a signal to its own group must not reach the keeper
         for each in (trouble, leash):
             os.close(each)
-        _confine(level, limits, user, scratch or _SCRATCH)
+        _confine(level, limits, python, user, scratch or _SCRATCH)
         os.close(tell)
     except BaseException as error:
-        os.write(tell, str(error).encode()[:1000])
+        os.write(tell, _plainly(error).encode()[:1000])
         os._exit(1)
+
+
+def _plainly(error: BaseException) -> str:
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return f"{said}: {error.filename}" if getattr(error, "filename", None) else said
 
 
 def _let_go(keep: list[int]) -> None:
@@ -191,18 +283,19 @@ def _own_process_ids(user: int | None) -> int | None:
 # ---- inside
 
 
-def _confine(level: str, limits: Limits, user: int | None, scratch: str) -> None:
+def _confine(level: str, limits: Limits, python: list[str], user: int | None, scratch: str) -> None:
     already = _tasks_of_mine(level) if user is None else 0
     mapped = _mapped_bytes()
+    _first_for_the_oom_killer()
     if level == FULL:
         linux.unshare(linux.NEWNS | linux.NEWNET | linux.NEWIPC | linux.NEWUTS | linux.NEWCGROUP)
         socket.sethostname("student")
-        _first_for_the_oom_killer()
-        readable = _new_root(user, limits)
+        readable = _new_root([*python, *_SYSTEM], user, limits)
     elif level == REDUCED:
-        readable = _without_hidden(_readable())
-        if user is not None and not _reachable_for_all(readable):
+        readable = _without_hidden([*python, *_SYSTEM])
+        if user is not None and not _reachable_for_all(python):
             user = None
+            _lacking.append("user")
     else:
         user = None
     os.chdir(scratch)
@@ -220,6 +313,9 @@ def _confine(level: str, limits: Limits, user: int | None, scratch: str) -> None
         linux.no_new_privileges()
         _landlock(level, readable, scratch)
         _seccomp(level)
+        for path in python:
+            if not os.access(path, os.R_OK):
+                raise OSError(f"{path} cannot be read by the user {os.getuid()} that student code runs as")
 
 
 def _landlock(level: str, readable: list[tuple[str, int]], scratch: str) -> None:
@@ -236,7 +332,7 @@ def _landlock(level: str, readable: list[tuple[str, int]], scratch: str) -> None
 def _seccomp(level: str) -> None:
     if level == REDUCED:
         fenced = linux.landlock_version() >= 6
-        linux.seccomp([], signals_to=None if fenced else os.getpid())
+        linux.seccomp([], alone=False, signals_to=None if fenced else os.getpid())
         return
     try:  # the network is empty, the files are ours
         linux.seccomp([socket.AF_UNIX, socket.AF_INET, socket.AF_INET6])
@@ -320,12 +416,11 @@ def _clean_python(scratch: str) -> None:
 # ---- the files a student sees
 
 
-def _readable() -> list[str]:
-    """Python, its packages, the C libraries; real paths and links, none inside another."""
+def _python_paths() -> list[str]:
+    """Python, its packages and this one, as they are named, links and all."""
     wanted = [os.path.join(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in _PYTHON]
-    wanted += [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     wanted += [entry for entry in sys.path if entry.endswith("-packages")]
-    return [path for path in dict.fromkeys([*wanted, str(_PACKAGE), *_SYSTEM]) if os.path.lexists(path)]
+    return [path for path in dict.fromkeys([*wanted, os.path.dirname(os.__file__), str(_PACKAGE)]) if os.path.exists(path)]
 
 
 def _real(path: str, links: dict[str, str]) -> str:
@@ -352,10 +447,10 @@ def _outermost(paths: list[str]) -> list[str]:
     return [path for path in sorted(set(paths)) if not any(path.startswith(f"{other}/") for other in paths)]
 
 
-def _new_root(user: int | None, limits: Limits) -> list[tuple[str, int]]:
+def _new_root(wanted: list[str], user: int | None, limits: Limits) -> list[tuple[str, int]]:
     """Build a file system of read-only copies of mounts and an empty scratch folder, and move into it."""
     links: dict[str, str] = {}
-    paths = _outermost([real for real in (_real(path, links) for path in _readable()) if os.path.exists(real)])
+    paths = _outermost([real for real in (_real(path, links) for path in wanted) if os.path.exists(real)])
     linux.keep_mounts_to_ourselves()
     shown = linux.RDONLY | linux.NOSUID
     trees = [(path, os.path.isdir(path), linux.take_tree(path, shown | linux.NODEV)) for path in paths]
@@ -410,11 +505,10 @@ def _without_hidden(paths: list[str]) -> list[tuple[str, int]]:
     return rules
 
 
-def _reachable_for_all(rules: list[tuple[str, int]]) -> bool:
-    """Whether a user with no rights of its own can read Python."""
-    folders = {str(folder) for path, _ in rules if path.startswith((sys.prefix, sys.base_prefix, str(_PACKAGE)))
-               for folder in Path(path).parents}
-    return all(os.stat(folder).st_mode & stat.S_IXOTH for folder in folders)
+def _reachable_for_all(paths: list[str]) -> bool:
+    """Whether a user with no rights of its own can get at these files."""
+    folders = {folder for path in paths for folder in Path(os.path.realpath(path)).parents}
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
 
 
 # ---- the keeper
@@ -435,19 +529,21 @@ def _watch(child: int, leash: int, limits: Limits, trouble: int, scratch: str | 
         poll.register(os.pidfd_open(child), select.POLLIN)
         tick = _TICK
     why, turn, status = "", 0, None
-    while status is None and not why:
-        ready = {descriptor for descriptor, _ in poll.poll(tick)}
-        status, used = _waited(child, os.WNOHANG)
-        if leash in ready and not _still_held(leash):
-            why = "let go"
-        turn += 1
-        why = why or _too_much(limits, scratch if turn % _DISK_TICKS == 0 else None)
-    if status is None:
-        _kill(child)
-        status, used = _waited(child, 0)
-    _end_the_rest(child)
-    if scratch:
-        _remove(scratch)
+    try:
+        while status is None and not why:
+            ready = {descriptor for descriptor, _ in poll.poll(tick)}
+            status, used = _waited(child, os.WNOHANG)
+            if leash in ready and not _still_held(leash):
+                why = "let go"
+            turn += 1
+            why = why or _too_much(limits, scratch if turn % _DISK_TICKS == 0 else None)
+    finally:  # whatever happens to the keeper, the child does not go on without it
+        if status is None:
+            _kill(child)
+            status, used = _waited(child, 0)
+        _end_the_rest(child)
+        if scratch:
+            _remove(scratch)
     os.set_blocking(trouble, False)
     try:
         problem = os.read(trouble, 1000).decode(errors="replace")
@@ -499,9 +595,11 @@ def _end_the_rest(child: int) -> None:
 
 
 def _remove(scratch: str) -> None:
-    for folder, _, _ in os.walk(scratch):  # top down: what the student closed is opened before it is read
-        os.chmod(folder, 0o700)
-    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        shutil.rmtree(scratch)
+    except (OSError, RecursionError):  # a folder closed to its owner, or a thousand folders deep
+        subprocess.run(["chmod", "-R", "u+rwx", scratch], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(["rm", "-rf", "--", scratch], stderr=subprocess.DEVNULL, check=False)
 
 
 def _too_much(limits: Limits, scratch: str | None) -> str:
@@ -541,14 +639,16 @@ def _own_memory_mb(tree: list[int]) -> float:
     return kilobytes / 1024
 
 
-def _size(folder: str) -> int:
+def _size(folder: str) -> float:
     total = 0
-    for where, _, names in os.walk(folder):
-        for name in names:
-            try:
+    try:
+        for where, _, names in os.walk(folder):
+            for name in (".", *names):
                 total += os.lstat(os.path.join(where, name)).st_blocks * 512
-            except OSError:
-                pass
+    except FileNotFoundError:
+        pass  # removed while we look: the next look will see the rest
+    except RecursionError:
+        return float("inf")
     return total
 
 
