@@ -68,7 +68,7 @@ TENSOR_NAMES = {dtype: name for name, dtype in TENSOR_DTYPES.items()}
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in vars(torch).values() if type(dtype) is torch.dtype}
 ARRAY_CODES = "?bBhHiIlLqQefdgFDG"
 ARRAY_DTYPES = {
-    dtype.str: dtype for code in ARRAY_CODES for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
+    dtype.str: np.dtype(dtype.str) for code in ARRAY_CODES for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
 }
 SCALARS = {np.dtype(code).type for code in ARRAY_CODES}
 INFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -423,8 +423,9 @@ _WRITERS = {
 
 
 def _tensor_bytes(tensor: torch.Tensor) -> bytes:
-    flat = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
-    return flat.view(torch.uint8).numpy().tobytes()
+    """The numbers in row-major order. Of a copy: a tensor that numpy has seen can never be resized again."""
+    copy = tensor.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+    return copy.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def _is_as_made(module: nn.Module, *changed: str) -> bool:
@@ -680,9 +681,10 @@ class Decoder(_Counted):
         if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
             raise Malformed("a tensor of whole numbers that asks for a gradient")
         data = self._content(shape, dtype.itemsize, number, dtype is torch.bool)
-        value = torch.empty(shape, dtype=dtype, device="cpu")
-        if data.size:
-            value.reshape(-1).view(torch.uint8).numpy()[:] = data
+        if data.size:  # the clone is torch's own memory, which can be resized
+            value = torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape).clone()
+        else:
+            value = torch.empty(shape, dtype=dtype, device="cpu")
         if parameter:
             value = nn.Parameter(value, requires_grad=requires_grad)
         elif requires_grad:
@@ -838,13 +840,17 @@ def fingerprint(value: object) -> bytes:
 
 def restore(target: object, value: object) -> None:
     """Put the content of ``value`` into ``target``, which stays the object it is. Raises NotPlain if that cannot be."""
-    for cls, put in _PUTTERS.items():
-        if issubclass(type(target), cls) and issubclass(type(value), cls):
-            try:
-                return put(target, value)
-            except (RuntimeError, ValueError, TypeError) as problem:
-                raise NotPlain(f"a changed {_name(type(target))} cannot be put back: {problem}") from problem
-    raise NotPlain(f"a {_name(type(value))} cannot be put in the place of a {_name(type(target))}")
+    kind = _kind(target)
+    if kind is None or kind is not _kind(value):
+        raise NotPlain(f"a {_name(type(value))} cannot be put in the place of a {_name(type(target))}")
+    try:
+        _PUTTERS[kind](target, value)
+    except (RuntimeError, ValueError, TypeError) as problem:
+        raise NotPlain(f"a changed {_name(type(target))} cannot be put back: {problem}") from problem
+
+
+def _kind(value):
+    return next((cls for cls in _PUTTERS if issubclass(type(value), cls)), None)
 
 
 def _put_tensor(target, value):
@@ -918,7 +924,7 @@ _PUTTERS = {
     set: _put_set,
     np.ndarray: _put_array,
     nn.Linear: _put_linear,
-    nn.Module: _put_module,
+    nn.Module: _put_module,  # after nn.Linear, which is one
 }
 
 
