@@ -8,7 +8,7 @@ said, what a grade was computed from, and which points changed.
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from nbgrader.api import (
     BaseCell,
     Comment,
     Grade,
+    Gradebook,
     Notebook,
     SourceCell,
     Student,
@@ -32,6 +33,7 @@ from nbgrader.api import (
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import (
+    URL,
     Column,
     Connection,
     DateTime,
@@ -193,21 +195,26 @@ def database(course: Course) -> str:
     return CourseDirectory(config=config).db_url
 
 
-def file_of(db_url: str) -> Path | None:
+def file_of(db_url: str | URL) -> Path | None:
     """The file of a gradebook, or None if a database server holds it."""
     url = make_url(db_url)
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 class Ledger:
-    """Our own tables, to read. A gradebook without them, or none at all, reads as empty."""
+    """Our own tables, to read. A gradebook without them, or none at all, reads as empty.
 
-    def __init__(self, db_url: str):
-        self._engine = create_engine(db_url)
-        self._file = file_of(db_url)
+    Takes an open gradebook of nbgrader's, or the address of one.
+    """
+
+    def __init__(self, gradebook: Gradebook | str):
+        self._own = isinstance(gradebook, str)
+        self._engine: Engine = create_engine(gradebook) if self._own else gradebook.engine
+        self._file = file_of(self._engine.url)
 
     def close(self) -> None:
-        self._engine.dispose()
+        if self._own:
+            self._engine.dispose()
 
     def entry(self, lesson: str, student: str) -> Entry | None:
         return next(iter(self._read(_submissions.c.lesson == lesson, _submissions.c.student == student)), None)
@@ -235,6 +242,36 @@ class Ledger:
         with self._engine.connect() as connection:
             known = set(connection.execute(select(Assignment.__table__.c.name)).scalars())
             return {row.lesson: row.digest for row in connection.execute(select(_synced)) if row.lesson in known}
+
+    def states(self) -> dict[tuple[str, str], tuple[str, str, str]]:
+        """(Lesson, student) -> status, digest and reason, of all hand-ins."""
+        if not self._there():
+            return {}
+        columns = [_submissions.c[name] for name in ("lesson", "student", "status", "digest", "reason")]
+        with self._engine.connect() as connection:
+            return {(row.lesson, row.student): (row.status, row.digest, row.reason)
+                    for row in connection.execute(select(*columns))}
+
+    def places(self, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """The (lesson, student) whose grade was written with these names of waiting folders."""
+        names = list(names)
+        if not names or not self._there():
+            return {}
+        wanted = select(_submissions.c.place, _submissions.c.lesson, _submissions.c.student)
+        with self._engine.connect() as connection:
+            rows = connection.execute(wanted.where(_submissions.c.place.in_(names))).all()
+        return {row.place: (row.lesson, row.student) for row in rows}
+
+    def lateness(self) -> Callable[[str, str, datetime | None], float]:
+        """How many seconds a hand-in is late: a function of lesson, student and timestamp."""
+        assignment = Assignment.__table__
+        extended = select(assignment.c.name, _handed_in.c.student_id, _handed_in.c.extension).join(
+            assignment, assignment.c.id == _handed_in.c.assignment_id).where(_handed_in.c.extension.is_not(None))
+        with self._engine.connect() as connection:
+            due = dict(tuple(row) for row in connection.execute(select(assignment.c.name, assignment.c.duedate)))
+            extension = {(row.name, row.student_id): row.extension for row in connection.execute(extended)}
+        return lambda lesson, student, timestamp: seconds_late(
+            timestamp, due.get(lesson), extension.get((lesson, student)))
 
     def _there(self) -> bool:
         if self._file is not None and not self._file.is_file():
@@ -339,17 +376,19 @@ class Recorder:
 
         return self._write(work)
 
-    def note(self, hand_in: HandIn, status: str, reason: str) -> None:
-        """Write that a hand-in could not be graded.
+    def note(self, hand_in: HandIn, status: str, reason: str) -> bool:
+        """Write that a hand-in could not be graded; return whether the marks of an earlier one stand.
 
         Nothing is written into nbgrader's tables: what is not graded has no points. If an earlier hand-in was graded,
         its marks stand. A failure of the grader's own should be given with an empty digest, so that it is tried again.
         """
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> bool:
             values = {"status": status, "reason": reason, "digest": hand_in.digest}
             _upsert(connection, _submissions, hand_in.lesson, hand_in.student, values)
+            graded_at = select(_submissions.c.graded_at).where(_is(_submissions, hand_in.lesson, hand_in.student))
+            return connection.execute(graded_at).scalar() is not None
 
-        self._write(work)
+        return self._write(work)
 
     def remember_synced(self, digests: dict[str, str]) -> None:
         """Note to which source the gradebook was brought up."""
