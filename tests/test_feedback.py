@@ -235,8 +235,10 @@ DIED = new_output("error", ename="StudentProcessDied", evalue="your code ended t
 
 
 @pytest.mark.parametrize("outputs, text", [
-    ([INTERRUPT, LIMIT], "Timed out: your code for f did not finish in the time that it may take."),
-    ([LIMIT], "Timed out: your code for f did not finish in the time that it may take."),
+    ([INTERRUPT, LIMIT], "Timed out: your code did not finish in the time that it may take (question f)."),
+    ([LIMIT], "Timed out: your code did not finish in the time that it may take (question f)."),
+    ([new_output("error", ename="CellTimeoutError", evalue="the time was used up before.", traceback=[])],
+     "Timed out: the time was used up before (question f)."),
     ([DIED], "Crashed: your code ended the Python process"),
 ])
 def test_a_question_without_an_answer_in_time_has_a_status_of_its_own(outputs, text):
@@ -260,7 +262,7 @@ def test_a_cell_of_the_student_tells_once_why_it_stopped(outputs, text):
     ({"status": "graded", "message": "f(x): 3, not 4", "mistake": "off_by_one"}, 0, "Not right yet: f(x): 3, not 4"),
     ({"status": "graded", "message": "a list: not right yet"}, 1, "Partly right: a list: not right yet"),
     ({"status": "not attempted", "message": "f is still None"}, 0, "Not attempted: f is still None"),
-    ({"status": "timed out", "message": ""}, 0, "Timed out: your code for f did not finish in the time that it may take."),
+    ({"status": "timed out", "message": ""}, 0, "Timed out: your code did not finish in the time that it may take (question f)."),
     ({"status": "crashed", "message": "f used more memory than allowed"}, 0, "Crashed: f used more memory than allowed"),
     ({"status": "raised an error", "message": "OSError: /home/me/x/a.txt"}, 0, "Raised an error: OSError: a.txt"),
 ])

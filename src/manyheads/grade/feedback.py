@@ -113,16 +113,17 @@ def _noted(cell: NotebookNode) -> Verdict | None:
     status, said = str(held.get("status")), _printable(str(held.get("message") or ""))
     match status:
         case "timed out":
-            return Verdict(TIMED_OUT, said or _too_long(cell))
+            return Verdict(TIMED_OUT, said or _too_long(cell, ""))
         case "graded":
             got, most = utils.determine_grade(cell)
             status = RIGHT if got is None or got >= most else PARTLY if got else NOT_RIGHT
     return Verdict(status, "" if status == RIGHT else said)
 
 
-def _too_long(cell: NotebookNode) -> str:
+def _too_long(cell: NotebookNode, said: str) -> str:
+    said = said or "your code did not finish in the time that it may take."
     name = (grade_id(cell) or "").removeprefix("test_")
-    return f"your code{f' for {name}' if name else ''} did not finish in the time that it may take."
+    return f"{said.rstrip('.')} (question {name})." if name else said
 
 
 def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Verdict:
@@ -133,7 +134,7 @@ def _of_error(output: NotebookNode, cell: NotebookNode, nb: NotebookNode) -> Ver
         case "NotAttempted" | "NotImplementedError":
             return Verdict(NOT_ATTEMPTED, said)
         case "KeyboardInterrupt" | "CellTimeoutError":
-            return Verdict(TIMED_OUT, _too_long(cell))
+            return Verdict(TIMED_OUT, _too_long(cell, said))
         case _ if output.ename == CRASHED_ERROR:
             return Verdict(CRASHED, said)
     line = _student_line(output, nb, but_not=cell)
