@@ -1,0 +1,6 @@
+"""The hostile bank: hand-ins that cheat, steal, do harm or are merely odd, each with the points that it deserves."""
+
+from . import border, files, harm, honest, patching, theft
+from .case import Case
+
+CASES: list[Case] = [*files.CASES, *patching.CASES, *border.CASES, *theft.CASES, *harm.CASES, *honest.CASES]
