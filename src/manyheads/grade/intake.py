@@ -317,6 +317,7 @@ class _Slot:
 
     cell: NotebookNode
     origin: int | None = None
+    put_back: bool = False
 
 
 class _Lesson:
@@ -494,7 +495,11 @@ def _match(slots: list[_Slot], lesson: _Lesson) -> list[str]:
 
 
 def _own(slots: list[_Slot]) -> list[_Slot]:
-    return [slot for slot in slots if slot.origin is None and _role(slot.cell) != "note" and slot.cell.source.strip()]
+    return [slot for slot in slots if slot.origin is None and not _is_note(slot.cell) and slot.cell.source.strip()]
+
+
+def _is_note(cell: NotebookNode) -> bool:
+    return cell.cell_type == "markdown" and _role(cell) == "note"
 
 
 def _locked_cell(slots: list[_Slot], number: int, lesson: _Lesson) -> _Slot | None:
@@ -547,7 +552,7 @@ def _put_back(slots: list[_Slot], lesson: _Lesson) -> list[str]:
             # A stub of code would run, and hide what another cell of the student's defines.
             cell.source = "" if cell.cell_type == "code" else lesson.released[number]
         above, below = _neighbours(slots, number)
-        slots.insert(above + 1 if above >= 0 else below, _Slot(cell, number))
+        slots.insert(above + 1 if above >= 0 else below, _Slot(cell, number, put_back=True))
         what = "an empty one was put back" if lesson.answers(number) else "it was put back"
         told.append(f"The cell {name!r} was missing: {what}.")
     return told
@@ -562,11 +567,14 @@ def _put_in_order(slots: list[_Slot], lesson: _Lesson) -> list[str]:
     before = list(slots)
     place = {slot.origin: slot for slot in slots if slot.origin in lesson.named.values()}
 
+    touched: set[_Slot] = set()
+
     def at(number: int) -> int:
         return slots.index(place[number])
 
     def move_behind(test: int, other: int) -> None:
         slot = place[test]
+        touched.add(slot)
         slots.remove(slot)
         target = at(other) + 1
         while target < len(slots) and slots[target].origin in lesson.tests and slots[target].origin < test:
@@ -579,17 +587,19 @@ def _put_in_order(slots: list[_Slot], lesson: _Lesson) -> list[str]:
     for setup in reversed(lesson.setups):
         later = [at(number) for number in place if number > setup and lesson.cells[number].cell_type == "code"]
         if later and at(setup) > min(later):
+            touched.add(place[setup])
             slots.insert(min(later), slots.pop(at(setup)))
     for test, solution in lesson.tests.items():
         later = [at(setup) for setup in lesson.setups if setup > test]
         needed = [setup for setup in lesson.setups if setup < test] + ([solution] if solution is not None else [])
         if needed and later and at(test) > min(later):
             move_behind(test, max(needed, key=at))
-    if slots == before:
-        return []
-    moved = [number for number in [*lesson.setups, *lesson.tests]
-             if set(map(id, before[:before.index(place[number])])) != set(map(id, slots[:at(number)]))]
-    return [f"The cell {lesson.name(number)!r} stood where it does not belong: it was moved." for number in sorted(moved)]
+
+    def above(order: list[_Slot], slot: _Slot) -> set[_Slot]:
+        return set(order[:order.index(slot)]) - touched
+
+    moved = [slot for slot in before if slot in touched and not slot.put_back and above(before, slot) != above(slots, slot)]
+    return [f"The cell {lesson.name(slot.origin)!r} stood where it does not belong: it was moved." for slot in moved]
 
 
 def _say_changes(slots: list[_Slot], lesson: _Lesson) -> list[str]:
@@ -635,7 +645,7 @@ def _say_kernel(nb: NotebookNode, source: NotebookNode) -> list[str]:
 def _made(slot: _Slot, lesson: _Lesson) -> NotebookNode:
     """The cell of the result."""
     if slot.origin is None:
-        role = "note" if slot.cell.cell_type == "markdown" and _role(slot.cell) == "note" else "student"
+        role = "note" if _is_note(slot.cell) else "student"
         slot.cell["metadata"] = NotebookNode(manyheads=NotebookNode(role=role))
         return slot.cell
     cell = copy.deepcopy(lesson.cells[slot.origin])
