@@ -127,7 +127,7 @@ def make_readonly(path: str) -> None:
 def become_root_folder(path: str) -> None:
     """``path``, a mount, becomes /; the old / is gone for this process."""
     os.chdir(path)
-    number = _FORBIDDEN["pivot_root"][_ARCHITECTURES[platform.machine()][0]]
+    number = _FORBIDDEN["pivot_root"][_ARCHITECTURES.get(platform.machine(), (1, 0))[0]]
     _syscall("pivot_root", number, b".", b".")
     _call("umount2", b".", _MNT_DETACH)
     os.chdir("/")

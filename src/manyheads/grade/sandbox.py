@@ -537,13 +537,14 @@ def _watch(child: int, leash: int, limits: Limits, trouble: int, scratch: str | 
                 why = "let go"
             turn += 1
             why = why or _too_much(limits, scratch if turn % _DISK_TICKS == 0 else None)
-    finally:  # whatever happens to the keeper, the child does not go on without it
-        if status is None:
-            _kill(child)
-            status, used = _waited(child, 0)
-        _end_the_rest(child)
-        if scratch:
-            _remove(scratch)
+    except Exception as error:  # whatever a student made us stumble over: it ends here
+        why = f"not watched: {_plainly(error)}"
+    if status is None:
+        _kill(child)
+        status, used = _waited(child, 0)
+    _end_the_rest(child)
+    if scratch:
+        _remove(scratch)
     os.set_blocking(trouble, False)
     try:
         problem = os.read(trouble, 1000).decode(errors="replace")
@@ -552,7 +553,7 @@ def _watch(child: int, leash: int, limits: Limits, trouble: int, scratch: str | 
     code = os.waitstatus_to_exitcode(status)
     if problem:
         why = f"not entered: {problem}"
-    elif not why and code in (-signal.SIGKILL, -signal.SIGXCPU) and used >= limits.cpu_seconds - 0.2:
+    elif not why and code in (-signal.SIGKILL, -signal.SIGXCPU) and used >= limits.cpu_seconds * 0.75:  # counted in two ways
         why = "cpu"
     _say(leash, why or (f"exit {code}" if code >= 0 else f"signal {-code}"))
 
@@ -640,14 +641,16 @@ def _own_memory_mb(tree: list[int]) -> float:
 
 
 def _size(folder: str) -> float:
+    """Bytes on disk; without end where folders are nested deeper than a path can say."""
     total = 0
     try:
         for where, _, names in os.walk(folder):
             for name in (".", *names):
-                total += os.lstat(os.path.join(where, name)).st_blocks * 512
-    except FileNotFoundError:
-        pass  # removed while we look: the next look will see the rest
-    except RecursionError:
+                try:
+                    total += os.lstat(os.path.join(where, name)).st_blocks * 512
+                except FileNotFoundError:
+                    pass  # removed while we look
+    except (OSError, RecursionError):
         return float("inf")
     return total
 
