@@ -1,21 +1,18 @@
 """What the course's nbgrader_config.py switches on."""
 
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import CheckCellMetadata, ClearOutput, GetGrades, OverwriteCells, OverwriteKernelspec
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, ClearOutput, GetGrades, SaveAutoGrades
 from traitlets.config import Config
 
+from .execute import IsolatedExecute
 from .feedback import FeedbackPage, RedactTests
-from .intake import ForgetRemovedCells, ResolveDuplicates
+from .intake import Intake
 
 
 def configure(c: Config) -> None:
     """Put the grader into an nbgrader configuration: ``configure(c)`` in nbgrader_config.py."""
-    c.Autograde.sanitize_preprocessors = [
-        ClearOutput, ResolveDuplicates, OverwriteKernelspec, OverwriteCells, ForgetRemovedCells, CheckCellMetadata,
-    ]
-    # nbgrader counts a test cell with stderr as failed; a correct function that warns is correct.
-    c.IgnorePattern.enabled = True
-    c.IgnorePattern.pattern = r"\S"
+    c.Autograde.sanitize_preprocessors = [ClearOutput, Intake, CheckCellMetadata]
+    c.Autograde.autograde_preprocessors = [IsolatedExecute, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]
     c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
     c.GenerateFeedback.exporter_class = FeedbackPage
     c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
