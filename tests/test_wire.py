@@ -22,7 +22,7 @@ from manyheads.grade import wire
 from manyheads.grade.wire import Decoder, Encoder, Malformed, NotPlain, fingerprint, receive, restore, send
 
 FEW = settings(deadline=None, max_examples=60)
-MANY = settings(deadline=None, max_examples=200)
+MANY = settings(deadline=None, max_examples=120)
 
 
 @pytest.fixture
@@ -69,7 +69,8 @@ def alike(one, other) -> bool:
 integers = st.integers() | st.integers(min_value=-(2**70), max_value=2**70) | st.integers(-(10**3999), 10**3999)
 atoms = (
     st.none() | st.booleans() | integers | st.floats() | st.complex_numbers() | st.text() | st.binary()
-    | st.builds(lambda text: text * 700, st.text(min_size=1, max_size=5)) | st.sampled_from([..., torch.float32, torch.bfloat16])
+    | st.builds(lambda text: text * 700, st.text(min_size=1, max_size=5))
+    | st.sampled_from([..., torch.float32, torch.bfloat16])
     | st.builds(range, st.integers(), st.integers(), st.integers(min_value=1))
     | st.builds(torch.Size, st.lists(st.integers(0, 9), max_size=4)) | st.just(torch.device("cpu"))
     | st.sampled_from([np.float32(0.1), np.float64("nan"), np.int8(-3), np.bool_(True), np.complex64(1j), np.uint64(7)])
@@ -101,8 +102,9 @@ def test_a_plain_value_arrives_as_it_was(value):
 
 @pytest.mark.parametrize("value", [
     -0.0, math.inf, -math.inf, math.nan, complex(-0.0, math.nan), 2**63, -(2**63) - 1, 10**3999, b"", "x" * 5000,
-    {True: 1, 2.5: 2, None: 3, (): 4, frozenset({1}): 5, (1, ("a", b"b")): 6, ...: 7}, {"b": 1, "a": 2}, {math.nan, -1, -2},
-    slice(None, 3, [1]), range(10, -4, -3), np.longdouble("0.1"), np.arange(3, dtype=">f4"), np.zeros((3, 0)), np.array(2.5),
+    {True: 1, 2.5: 2, None: 3, (): 4, frozenset({1}): 5, (1, ("a", b"b")): 6, ...: 7}, {"b": 1, "a": 2},
+    {math.nan, -1, -2}, slice(None, 3, [1]), range(10, -4, -3), np.longdouble("0.1"), np.arange(3, dtype=">f4"),
+    np.zeros((3, 0)), np.array(2.5),
     np.broadcast_to(np.float32(1), (2, 3)), torch.zeros(0, 4), torch.tensor(True), torch.rand(3, 4).t(),
     torch.ones(1, 2).expand(3, 2), torch.rand(3, dtype=torch.complex64).conj(), torch.tensor([math.nan, -0.0]),
 ], ids=lambda value: f"{type(value).__name__} {str(value)[:20]}")
@@ -149,7 +151,8 @@ def test_subclasses_arrive_as_subclasses_of_the_same_name():
     for value, base in [(Point(1, 2), tuple), (torch.rand(3, 2).max(0), tuple), (Shouting([1, 2]), list),
                         (Counter("aab"), dict)]:
         arrived = cross(value)
-        assert type(arrived) is not base and isinstance(arrived, base) and type(arrived).__name__ == type(value).__name__
+        assert type(arrived) is not base and isinstance(arrived, base)
+        assert type(arrived).__name__ == type(value).__name__
         assert alike(base(arrived), base(value) if base is not list else [1, 2])
     odd = type("évil <b>" + "x" * 99, (tuple,), {})
     assert type(cross(odd())).__name__.isidentifier()
@@ -211,10 +214,12 @@ class Foo:
 
 @pytest.mark.parametrize("value", [
     Foo(), Foo, len, datetime.date(2020, 1, 1), deque([1]), bytearray(b"x"), memoryview(b"x"), np.array([None]),
-    np.array(["text"]), np.datetime64("2020-01-01"), np.ma.masked_array([1]), torch.rand(2).to_sparse(), torch.rand(2, device="meta"),
+    np.array(["text"]), np.datetime64("2020-01-01"), np.ma.masked_array([1]), torch.rand(2).to_sparse(),
+    torch.rand(2, device="meta"),
     torch.zeros(2, dtype=torch.uint16), torch.rand(2).as_subclass(type("T", (torch.Tensor,), {})),
     torch.device("meta"), nn.Linear(2, 2), nn.Module(), 10**4000, type("I", (int,), {})(3),
-    {Foo(): 1}, {torch.zeros(1): 1}, type("F", (frozenset,), {})(), range(10**4001),
+    {Foo(): 1}, {torch.zeros(1): 1}, type("F", (frozenset,), {})(), range(10**4001), torch.Size([1] * 17),
+    np.zeros(2, dtype=[("a", int)]),
 ], ids=lambda value: type(value).__name__)
 def test_anything_else_is_refused_in_one_sentence(value):
     with pytest.raises(NotPlain) as refused:
@@ -335,10 +340,11 @@ def test_values_up_to_the_limits_cross():
 
 
 @pytest.mark.parametrize("make", [
-    lambda: nested(33), lambda: nested(10_000), lambda: nested(5000, lambda value: (value,)), around, lambda: laughs(25),
-    lambda: [1] * wire.MOST_ITEMS, lambda: [torch.zeros(1) for _ in range(5001)], lambda: torch.zeros((1,) * 17),
-    lambda: torch.zeros(1).expand(10**12), lambda: np.broadcast_to(np.int8(1), (2**40,)), lambda: torch.zeros(0, 10**12),
-    lambda: [bytes(2**20) for _ in range(65)], lambda: "x" * (wire.MOST_BYTES + 1), lambda: {nested(40, lambda v: (v,)): 1},
+    lambda: nested(33), lambda: nested(10_000), lambda: nested(5000, lambda value: (value,)), around,
+    lambda: laughs(25), lambda: [1] * wire.MOST_ITEMS, lambda: [torch.zeros(1) for _ in range(5001)],
+    lambda: torch.zeros((1,) * 17), lambda: torch.zeros(1).expand(10**12), lambda: torch.zeros(0, 10**12),
+    lambda: np.broadcast_to(np.int8(1), (2**40,)), lambda: [bytes(2**20) for _ in range(65)],
+    lambda: "x" * (wire.MOST_BYTES + 1), lambda: {nested(40, lambda value: (value,)): 1},
     lambda: [type(f"C{i}", (list,), {})() for i in range(101)],
 ], ids=range(15))
 def test_values_beyond_the_limits_are_refused_before_they_are_copied(make):
@@ -429,23 +435,25 @@ def test_a_value_that_unfolds_without_end_is_malformed():
         Decoder([]).value(node)
 
 
-def test_many_tensors_and_many_classes_are_malformed():
+def test_too_many_tensors_classes_and_modules_are_malformed():
     tensor = {"list": [{"tensor": ["float32", [0], number, False, False]} for number in range(5001)]}
     classes = {"list": [{"list": [], "of": f"C{number}"} for number in range(101)]}
-    for tree in (tensor, classes):
+    modules = {"list": [{"module": [True, [], []]}] * 5001}
+    for tree in (tensor, classes, modules):
         with pytest.raises(Malformed):
             Decoder([b""] * 5001).value(tree)
 
 
 json_trees = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.sampled_from(["float32", "<f4", "00"]),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
+    | st.sampled_from(["float32", "<f4", "00"]),
     lambda inner: st.lists(inner, max_size=5)
     | st.dictionaries(st.sampled_from([*wire._READERS, "of", "x"]), inner, max_size=2),
     max_leaves=15,
 )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=300)
 @given(json_trees)
 def test_any_tree_gives_a_value_or_is_malformed(tree):
     try:
@@ -548,7 +556,8 @@ def test_the_order_of_a_set_is_no_change():
 
 
 @pytest.mark.parametrize(("target", "value"), [
-    ([1], torch.zeros(1)), (torch.zeros(1), [1]), (torch.zeros(1), np.zeros(1)), (1, 2), ((1,), (2,)), (nn.Linear(1, 1), nn.Module()),
+    ([1], torch.zeros(1)), (torch.zeros(1), [1]), (torch.zeros(1), np.zeros(1)), (1, 2), ((1,), (2,)),
+    (nn.Linear(1, 1), nn.Module()),
     (np.zeros(2), np.zeros(3)), (np.zeros(2), np.zeros(2, dtype=int)), (np.broadcast_to(0.0, 3), np.ones(3)),
     (torch.zeros(1).expand(3), torch.ones(3)),
 ], ids=range(10))
@@ -631,7 +640,8 @@ def test_bodies_that_are_malformed(body):
 
 
 @pytest.mark.parametrize("head", [
-    wire.HEADER.pack(b"HTTP", 2, 0), wire.HEADER.pack(wire.MAGIC, 2**32 - 1, 0), wire.HEADER.pack(wire.MAGIC, 2, 2**32 - 1),
+    wire.HEADER.pack(b"HTTP", 2, 0), wire.HEADER.pack(wire.MAGIC, 2**32 - 1, 0),
+    wire.HEADER.pack(wire.MAGIC, 2, 2**32 - 1),
     wire.HEADER.pack(wire.MAGIC, 2, 1) + struct.pack("!I", 2**32 - 1) + b"{}",
     wire.HEADER.pack(wire.MAGIC, 2, 3) + struct.pack("!III", 2**25, 2**25, 1) + b"{}",
 ], ids=range(5))

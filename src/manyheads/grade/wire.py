@@ -46,9 +46,9 @@ from torch import nn
 MOST_DEPTH = 32  # containers inside one another
 MOST_ITEMS = 200_000  # nodes of a message; an object met again counts in full, so that no value unfolds without end
 MOST_BYTES = 64 * 2**20  # of a message
-MOST_JSON = 16 * 2**20
+MOST_JSON = 8 * 2**20  # reading it takes a second or two at worst
 MOST_OPENINGS = 500_000  # "[" and "{" in the JSON: what makes a small text large in memory
-MOST_TENSORS = 5_000
+MOST_TENSORS = 5_000  # and arrays and modules
 MOST_BUFFERS = 10_000
 MOST_DIMENSIONS = 16
 MOST_SUBCLASSES = 100
@@ -141,11 +141,14 @@ class _Counted:
         if self._bytes > MOST_BYTES:
             raise self.error(f"more than {MOST_BYTES // 2**20} MiB cannot be handed over")
 
-    def _array_size(self, shape: Sequence[int], itemsize: int) -> int:
-        """The bytes of one more tensor or array, counted before anything is allocated."""
+    def _count_tensor(self) -> None:
         self._tensors += 1
         if self._tensors > MOST_TENSORS:
-            raise self.error(f"more than {MOST_TENSORS} tensors cannot be handed over")
+            raise self.error(f"more than {MOST_TENSORS} tensors, arrays and modules cannot be handed over")
+
+    def _array_size(self, shape: Sequence[int], itemsize: int) -> int:
+        """The bytes of one more tensor or array, counted before anything is allocated."""
+        self._count_tensor()
         if len(shape) > MOST_DIMENSIONS:
             raise self.error(f"a tensor of more than {MOST_DIMENSIONS} dimensions cannot be handed over")
         size = extent = itemsize
@@ -223,10 +226,10 @@ class Encoder(_Counted):
         self._note_subclass(name, base, cls)
         return name
 
-    def _other(self, value):
+    def _other(self, value, kind=""):
         if self._handle is None:
             name = _name(type(value))
-            raise NotPlain(f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name} cannot be handed over")
+            raise NotPlain(f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}{kind} cannot be handed over")
         return {"h": self._handle(value)}
 
     def _mutable(self, value, depth, write, listed=None):
@@ -350,7 +353,7 @@ class Encoder(_Counted):
     def _tensor(self, value, depth):
         plain = value.layout is torch.strided and value.device.type == "cpu" and not value.is_nested
         if not plain or value.dtype not in TENSOR_NAMES:
-            return self._other(value)
+            return self._other(value, f" ({value.dtype}, {value.layout}, {value.device})")
         return self._mutable(value, depth, Encoder._tensor_content)
 
     def _tensor_content(self, value, depth):
@@ -364,7 +367,7 @@ class Encoder(_Counted):
 
     def _array(self, value, depth):
         if value.dtype.str not in ARRAY_DTYPES:
-            return self._other(value)
+            return self._other(value, f" of dtype {str(value.dtype)[:60]}")
         return self._mutable(value, depth, Encoder._array_content)
 
     def _array_content(self, value, depth):
@@ -380,6 +383,7 @@ class Encoder(_Counted):
         return self._mutable(value, depth, Encoder._linear_content)
 
     def _linear_content(self, value, depth):
+        self._count_tensor()
         return {"linear": [value.in_features, value.out_features, value.training,
                            *self._nodes((value.weight, value.bias), depth)]}
 
@@ -389,6 +393,7 @@ class Encoder(_Counted):
         return self._mutable(value, depth, Encoder._module_content)
 
     def _module_content(self, value, depth):
+        self._count_tensor()
         attributes = [part for name, item in _attributes(value).items() for part in (name, self._node(item, depth + 1))]
         children = [part for name, item in value._modules.items() for part in (name, self._node(item, depth + 1))]
         return {"module": [value.training, attributes, children]}
@@ -756,6 +761,7 @@ class Decoder(_Counted):
 
     def _fresh(self, cls, training):
         """A module as its class makes it, without weights: drawing them would move the random numbers on."""
+        self._count_tensor()
         value = cls.__new__(cls)
         nn.Module.__init__(value)
         value.training = training
