@@ -541,6 +541,27 @@ def test_a_change_is_seen_and_put_back_in_place(make, change):
     assert getattr(target, "weight", None) is inside
 
 
+def test_arguments_come_back_as_a_call_left_them():
+    x, table, layer = torch.zeros(2), {"x": [1]}, linear()
+    ours = Encoder(modules_as_data=True)
+    tree = ours.tree((x, table, layer, 7))
+    theirs = Decoder(ours.buffers)
+    their_x, their_table, their_layer, _ = theirs.value(tree)
+    before = list(map(fingerprint, theirs.mutable))
+    their_x += 1
+    their_table["x"].append(2)
+    nn.init.zeros_(their_layer.bias)
+    changed = [number for number, seen in enumerate(before) if fingerprint(theirs.mutable[number]) != seen]
+    back = Encoder(modules_as_data=True)
+    trees = [back.tree(theirs.mutable[number]) for number in changed]
+    arriving = Decoder(back.buffers)
+    inner = table["x"]
+    for number, content in zip(changed, trees, strict=True):
+        restore(ours.mutable[number], arriving.value(content))
+    assert torch.equal(x, torch.ones(2)) and table == {"x": [1, 2]} and inner == [1, 2]
+    assert not layer.bias.any() and layer.weight.all()
+
+
 def test_looking_at_a_value_changes_nothing():
     squares = (i * i for i in range(3))
     values = [squares, Foo(), len]
