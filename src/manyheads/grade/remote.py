@@ -94,10 +94,12 @@ class Process:
             self.end()
             return CellTimeoutError("your code did not finish in the time that it may take.")
         self.gone = "crashed"
-        said = _ending(self._last_words())
+        said = self._last_words()
         self.end()
+        if said.startswith("not entered"):  # no student code has run
+            return RuntimeError(f"the sandbox could not be built ({said.removeprefix('not entered: ')})")
         if isinstance(problem, EOFError | OSError):
-            return StudentProcessDied(said)
+            return StudentProcessDied(_ending(said))
         return StudentProcessDied("your code answered in a form that cannot be read.")
 
     def _last_words(self) -> str:
@@ -225,13 +227,18 @@ def _rebuilt(told: object) -> Exception:
     return problem
 
 
+_ENDINGS = {
+    "memory": "your code used more memory than it may.",
+    "cpu": "your code used more processor time than it may.",
+    "processes": "your code started more processes than it may.",
+    "disk": "your code wrote more to disk than it may.",
+}
+
+
 def _ending(said: str) -> str:
     """The keeper's word in the student's terms."""
-    if said == "memory":
-        return "your code used more memory than it may."
-    if said == "cpu":
-        return "your code used more processor time than it may."
-    return "your code ended the Python process" + (f" ({said})." if re.fullmatch(r"(exit|signal) -?\d{1,4}", said) else ".")
+    plain = f" ({said})" if re.fullmatch(r"(exit|signal) -?\d{1,4}", said) else ""
+    return _ENDINGS.get(said, f"your code ended the Python process{plain}.")
 
 
 _KINDS = {"stream": ("name", "text"), "error": ("ename", "evalue"), "display_data": (), "execute_result": ()}
