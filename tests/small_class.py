@@ -7,6 +7,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from manyheads.course.lesson import Course, read_lesson
+from manyheads.course.refuse import names_of
 from manyheads.grade.intake import grade_id
 from manyheads.grade.nbgrading import Nbgrader
 
@@ -122,7 +123,9 @@ def small_course(root: Path) -> Nbgrader:
     shutil.copy(Path(__file__).parents[1] / "nbgrader_config.py", root)
     source = course.notebook("source", LESSON)
     source.parent.mkdir(parents=True)
-    nbformat.write(read_lesson(TEXT, LESSON), source)
+    nb = read_lesson(TEXT, LESSON)
+    nb.metadata["manyheads"]["names"] = names_of(nb)  # as the build does
+    nbformat.write(nb, source)
     nbgrader = Nbgrader(course)
     nbgrader.release(LESSON)
     return nbgrader
