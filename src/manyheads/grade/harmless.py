@@ -149,16 +149,16 @@ def _without_brackets(text: str) -> str:
 def _only_own_pictures(piece: str, attachments: dict) -> str:
     """Pictures from elsewhere become links: showing them would ask another server, or this one, for something."""
     parts, end = [], 0
-    for found in re.finditer(r"!\[", piece):
+    for found in re.finditer(r"!+\[", piece):
         if found.start() < end:
             continue
-        own = _PICTURE.match(piece, found.start())
+        own = _PICTURE.match(piece, found.end() - 2)
         if own and (own["name"] in attachments if own["name"] else is_picture(own["kind"], own["data"])):
             parts.append(piece[end:own.end()])
             end = own.end()
         else:
             parts.append(piece[end:found.start()])
-            end = found.start() + 1
+            end = found.end() - 1
     return "".join([*parts, piece[end:]])
 
 

@@ -9,6 +9,7 @@ import ast
 import base64
 import binascii
 import copy
+import gc
 import json
 import os
 import re
@@ -33,6 +34,7 @@ from manyheads.course.stubs import StubSolutions
 MOST_BYTES = 64 * 2**20  # of a notebook file: outputs may be large, they are thrown away
 MOST_TEXT = 4 * 2**20  # characters in all cells together
 MOST_CELLS = 5_000
+MOST_VALUES = 8_000_000  # in the whole file: small ones need much more memory than their text
 DEEPEST = 100  # brackets in brackets; a notebook has fewer than ten
 MOST_FILE_BYTES = 10 * 2**20  # of all other files together
 MOST_FILES = 1_000
@@ -122,8 +124,13 @@ def _text(data: bytes) -> str:
 
 
 def _json(text: str) -> dict:
-    if _too_deep(text):
+    outside = _STRING.sub(b"", text.encode("utf-8", "replace"))
+    if _too_deep(outside):
         raise Unreadable(f"the file is nested deeper than {DEEPEST} levels, which no notebook is")
+    if outside.count(b",") > MOST_VALUES:
+        raise Unreadable(f"the file holds more than {MOST_VALUES} values, which no notebook does")
+    collects = gc.isenabled()
+    gc.disable()  # or it would look through millions of new lists again and again
     try:
         whole = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
@@ -135,6 +142,9 @@ def _json(text: str) -> dict:
         raise Unreadable(f"the file is not JSON, so it is no notebook (line {problem.lineno}: {problem.msg})") from None
     except ValueError:  # a number of thousands of digits
         raise Unreadable("the file holds a number that is too long") from None
+    finally:
+        if collects:
+            gc.enable()
     if not isinstance(whole, dict):
         raise Unreadable("the file is JSON, but no notebook")
     return whole
@@ -144,9 +154,9 @@ def _refuse_constant(name: str):
     raise Unreadable(f"the file holds {name}, which is no JSON number")
 
 
-def _too_deep(text: str) -> bool:
-    """Whether brackets outside of strings are nested too deeply: found by taking away the innermost pairs, in C."""
-    brackets = _STRING.sub(b"", text.encode("utf-8", "replace")).translate(_ALL_AS_SQUARE, _NOT_BRACKETS)
+def _too_deep(outside: bytes) -> bool:
+    """Whether the brackets outside of strings are nested too deeply: found by taking away the innermost pairs, in C."""
+    brackets = outside.translate(_ALL_AS_SQUARE, _NOT_BRACKETS)
     for _ in range(DEEPEST):
         fewer = brackets.replace(b"[]", b"")
         if len(fewer) == len(brackets):
@@ -179,12 +189,19 @@ def _version_4(whole: dict) -> dict:
     if major > 4:
         raise Unreadable(f"the notebook has the format nbformat {major}, which is not known here: save it as nbformat 4")
     if major < 4:
+        whole = {"nbformat_minor": 0, "metadata": {}} | whole | {"nbformat": major}
+        for cell in _raw_cells(whole):
+            for key, usual in (("metadata", {}), ("outputs", []), ("language", "python"), ("collapsed", False)):
+                cell.setdefault(key, usual)
         try:
             old = nbformat.reader.reads(json.dumps(whole))
-            return nbformat.convert(old, 4)
+            new = nbformat.convert(old, 4)
         except Exception:  # of any kind: these readers expect a whole notebook
             raise Unreadable(f"the notebook has the old format nbformat {major} and cannot be upgraded: "
                              "open it in JupyterLab, save it, and hand in again") from None
+        for cell in new.cells:
+            cell.pop("id", None)  # drawn at random
+        return new
     return whole
 
 
