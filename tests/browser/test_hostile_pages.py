@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from harness import TOKEN, lab_server
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
@@ -190,3 +191,20 @@ def test_the_feedback_page_runs_nothing_and_loads_nothing(window, course, screen
     assert watch.ran() == [] and watch.asked == [] and watch.left() == []
     expect(window.locator("#notebook-container").first).to_contain_text("double_values")
     window.screenshot(path=screenshots / "hostile-feedback.png", full_page=True)
+
+
+def test_formgrader_runs_nothing_of_the_students(window, course, tmp_path, screenshots):
+    root = course.course.root
+    with lab_server(root, tmp_path / "home", nbgrader_config=f"c = get_config()\nc.CourseDirectory.root = {str(root)!r}\n") as url:
+        watch = Watch(window, url)
+        window.goto(f"{url}/formgrader?token={TOKEN}")
+        window.get_by_text(LESSON, exact=True).first.wait_for()
+        with course.gradebook() as gradebook:
+            submission = gradebook.find_submission_notebook(LESSON, LESSON, STUDENT).id
+        window.goto(f"{url}/formgrader/submissions/{submission}/")
+        expect(window.locator("input#test_double_values")).to_have_attribute("placeholder", "2")  # its own scripts ran
+        assert watch.ran() == [] and watch.left() == []
+        assert [place for place in watch.asked if not MATHJAX.match(place)] == []
+        fields = "() => ['test_answer', 'written'].map(name => document.getElementById(name).tagName)"
+        assert window.evaluate(fields) == ["INPUT", "INPUT"]  # no heading of theirs stands in for one
+        window.screenshot(path=screenshots / "hostile-formgrader.png", full_page=True)
