@@ -757,29 +757,6 @@ class Intake(NbGraderPreprocessor):
         return any(held.get(name) != cell for name, cell in wanted.items())
 
 
-class ResolveDuplicates(NbGraderPreprocessor):
-    """For configurations from before :class:`Intake`: only copied cells are repaired."""
-
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        repaired = resolve_duplicates(nb)
-        who = resources.get("nbgrader", {})
-        for sentence in repaired:
-            self.log.warning("%s, %s: %s", who.get("student"), who.get("notebook"), sentence)
-        kept = nb.metadata.get("manyheads")
-        kept = dict(kept) if isinstance(kept, dict) else {}
-        nb.metadata["manyheads"] = {**kept, "repaired": repaired}  # never what the student wrote there
-        return nb, resources
-
-
-class ForgetRemovedCells(NbGraderPreprocessor):
-    """For configurations from before :class:`Intake`: behind OverwriteCells, which takes only the grade id away."""
-
-    def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
-        if grade_id(cell) is None and cell.metadata.pop("nbgrader", None) is not None and "manyheads" in cell.metadata:
-            cell.metadata["manyheads"] = {"role": "student"}
-        return cell, resources
-
-
 # ---- hand-in folders ------------------------------------------------------------------------------------------
 
 _LEFT_OUT = {".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "timestamp.txt"}
@@ -825,11 +802,14 @@ def find_notebook(folder: Path, lesson: str, source: NotebookNode) -> Found:
             raise problem
         if proper in seen.links:
             raise Unreadable(f"{proper} is a symbolic link, which is not followed: hand in the file itself")
+        if os.path.lexists(folder / proper):
+            raise Unreadable(f"{proper} is no plain file: hand in the notebook itself")
         held = f" ({_shown(others)}: none of the lesson's questions in it)" if others else ""
         raise Missing(f"no notebook {proper} was handed in{held}")
     files, notes = _with_notes(seen)
     if best != proper:
-        notes.append(f"{_shown([best])} was taken for {proper}: it holds {alike[best][0]} cells of the lesson.")
+        why = f" ({proper} cannot be used: {problem})" if is_proper and problem else ""
+        notes.append(f"{_shown([best])} was taken for {proper}: it holds {alike[best][0]} cells of the lesson{why}.")
     elif alike[best][0] == 0:
         notes.append(f"{proper} holds none of the lesson's questions: is it the notebook of another lesson?")
     if len(alike) > 1:
@@ -970,14 +950,13 @@ def _is_text(name: str) -> bool:
 def _hides_a_module(name: str) -> bool:
     """Whether a student's file would be imported in place of a module that is installed."""
     top, _, rest = name.partition("/")
-    if not rest and not top.endswith((".py", ".so", ".pyd")):
-        return False
+    if not (rest == "__init__.py" or (not rest and top.endswith((".py", ".so", ".pyd")))):
+        return False  # of a folder without __init__.py only those modules can be imported that nobody else has
     module = top.split(".")[0]
     if module in sys.stdlib_module_names or module == "manyheads":
         return True
     installed = [place for place in sys.path if place.endswith(("site-packages", "dist-packages"))]
-    spec = PathFinder.find_spec(module, installed) if module.isidentifier() else None
-    return spec is not None and (spec.origin is not None or not rest)
+    return module.isidentifier() and PathFinder.find_spec(module, installed) is not None
 
 
 def _shown(names: Iterable[str]) -> str:
