@@ -11,12 +11,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import small_class
 from click.testing import CliRunner
 from nbgrader.api import (
     Assignment,
     Grade,
-    GradeCell,
     Gradebook,
+    GradeCell,
     Notebook,
     SolutionCell,
     SubmittedAssignment,
@@ -25,11 +26,12 @@ from nbgrader.api import (
 from nbgrader.api import Student as Known
 
 from manyheads.check import catalogue
-from manyheads.course.lesson import Course, is_grade, is_solution
+from manyheads.course.lesson import Course, is_grade, is_solution, read_lesson
 from manyheads.course.stock import find_tools
 from manyheads.grade import record, report
 from manyheads.grade.isolation import Graded
 from manyheads.grade.isolation import Question as Outcome
+from manyheads.grade.nbgrading import Failed, Nbgrader
 
 REPOSITORY = Path(__file__).parents[1]
 ONE, TWO = "01_motivation", "02_head_split"
@@ -369,7 +371,7 @@ def test_mistakes_are_counted_by_name(class_):
 
 
 def test_who_hands_in_is_never_lost(class_):
-    """Neither a student whom the gradebook does not know, nor one whose autograded notebook is gone or broken."""
+    """Neither a student whom the gradebook does not know, nor one whose autograded notebook is broken or gone."""
     class_.handed_in("stranger", ONE)
     class_.handed_in("sample-mixture", ONE)
     (class_.course.root / "autograded" / "sample-mixture").mkdir(parents=True)  # excluded by nbgrader_config.py
@@ -381,9 +383,10 @@ def test_who_hands_in_is_never_lost(class_):
     made = class_.report()
     assert {student.id for student in made.students} == {"stranger", "gone", "cut", "odd", "deep"}
     assert row(made, ONE, "stranger").status == "not graded"
-    for student in ("gone", "cut", "odd", "deep"):
+    assert (row(made, ONE, "gone").status, row(made, ONE, "gone").score) == ("not graded", None)
+    for student in ("cut", "odd", "deep"):
         assert (row(made, ONE, student).status, row(made, ONE, student).score) == ("graded", 11.0)
-    assert all("cannot be read" in row(made, ONE, student).notes[0] for student in ("gone", "cut", "deep"))
+    assert all("cannot be read" in row(made, ONE, student).notes[0] for student in ("cut", "deep"))
 
 
 def test_questions_to_the_instructor_are_read_and_never_run(class_, tmp_path):
@@ -465,6 +468,29 @@ def test_the_command(class_, tmp_path, monkeypatch):
     assert asked.exit_code == 1 and "no gradebook.db" in asked.output
     assert not (class_.course.root / "gradebook.db").exists()
     assert "Example" in runner.invoke(report.report, ["--help"]).output
+
+
+@pytest.mark.slow
+def test_a_class_that_plain_nbgrader_graded(tmp_path):
+    """No isolation, no ledger: the test cells themselves tell what became of them."""
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "nbgrader_config.py").write_text(CONFIG)
+    course = Course(tmp_path)
+    course.notebook("source", small_class.LESSON).parent.mkdir(parents=True)
+    nbformat.write(read_lesson(small_class.TEXT, small_class.LESSON), course.notebook("source", small_class.LESSON))
+    nbgrader = Nbgrader(course)
+    nbgrader.release(small_class.LESSON)
+    for student, double in (("wrong", "def double(x):\n    return 3 * x"), ("dies", "import os\nos._exit(1)")):
+        answers = small_class.RIGHT | {"double": double, "answer": "answer = 5"}
+        nbgrader.hand_in(small_class.LESSON, student, small_class.released(nbgrader, **answers))
+    nbgrader.autograde(small_class.LESSON, "wrong")
+    with pytest.raises(Failed):
+        nbgrader.autograde(small_class.LESSON, "dies")
+    made = report.read(course)
+    assert (row(made, small_class.LESSON, "dies").status, row(made, small_class.LESSON, "dies").marks) == ("not graded", {})
+    wrong = row(made, small_class.LESSON, "wrong")
+    assert wrong.status == "not marked yet"
+    assert wrong.marks["answer"] == report.Mark(0.0, "no points", ("probe: another value",))
 
 
 @pytest.mark.browser

@@ -138,10 +138,9 @@ class Row:
         return None if self.raw is None or self.status != GRADED else max(0.0, self.raw - self.penalty)
 
     @property
-    def checked(self) -> float | None:
-        """What there is before the answers are marked by hand; None if that is no sum to go by."""
-        got = [mark.got for mark in self.marks.values() if mark.outcome != OPEN]
-        return sum(got) if self.status in (GRADED, NOT_MARKED) else None
+    def so_far(self) -> float:
+        """The points of everything that is marked."""
+        return sum(mark.got for mark in self.marks.values() if mark.got is not None)
 
     @property
     def says(self) -> str:
@@ -348,10 +347,11 @@ class _Reader:
         # Only where points are missing is there anything to be said.
         lost = {(cell.notebook, cell.name) for cell in cells if cell.id in grades and grades[cell.id].lost(cell)}
         verdicts: dict[tuple[str, str], Verdict] = {}
-        for notebook in sorted({cell.notebook for cell in cells}):
-            folder = self.directory.format_path(self.directory.autograded_directory, student.id, lesson)
+        folder = Path(self.directory.format_path(self.directory.autograded_directory, student.id, lesson))
+        notebooks = {notebook: folder / f"{notebook}.ipynb" for notebook in sorted({cell.notebook for cell in cells})}
+        for notebook, path in notebooks.items():
             try:
-                said = look_into(Path(folder) / f"{notebook}.ipynb", {name for where, name in lost if where == notebook})
+                said = look_into(path, {name for where, name in lost if where == notebook})
             except Unusable as problem:
                 row.notes.append(f"{notebook}.ipynb in {self.directory.autograded_directory}/ cannot be read "
                                  f"({problem}): what became of its questions is not known.")
@@ -370,6 +370,9 @@ class _Reader:
         if entry is not None and entry.status in (UNREADABLE, FAILED):
             row.status = UNREADABLE if entry.status == UNREADABLE else NOT_GRADED
             row.why = f"{entry.reason} (the points are those of an earlier hand-in)"
+        elif entry is None and not all(path.is_file() for path in notebooks.values()):
+            # nbgrader takes the notebook away when grading fails, and leaves the points of the time before.
+            row.status, row.why = NOT_GRADED, "no autograded notebook (the points are those of an earlier time)"
         return row
 
 
@@ -673,7 +676,7 @@ class Histogram:
         """The text beside the picture."""
         if not self.values:
             return "There is none yet."
-        return (f"{_plural(len(self.values), 'student')} of {number(self.most)} points: mean "
+        return (f"{_plural(len(self.values), 'student')}, out of {number(self.most)} points: mean "
                 f"{statistics.fmean(self.values):.1f}, median {number(statistics.median(self.values))}, from "
                 f"{number(min(self.values))} to {number(max(self.values))}.")
 
@@ -690,17 +693,36 @@ def histogram(name: str, values: list[float], most: float) -> Histogram:
     return Histogram(name, edges, counts, values, most)
 
 
+def checked(lesson: Lesson, row: Row) -> float:
+    """The points of a row that need no hand."""
+    return sum(row.marks[question.name].got for question in lesson.questions if not question.by_hand)
+
+
 def histograms(lesson: Lesson) -> list[Histogram]:
     """Of the totals; and, while answers wait to be marked by hand, of the points that need no hand."""
     made = []
     if any(row.status == NOT_MARKED for row in lesson.rows):
         most = sum(question.points for question in lesson.questions if not question.by_hand)
-        checked = [sum(row.marks[question.name].got for question in lesson.questions if not question.by_hand)
-                   for row in lesson.rows if row.status in (GRADED, NOT_MARKED)]
-        made.append(histogram("Points checked automatically", checked, most))
+        got = [checked(lesson, row) for row in lesson.rows if row.status in (GRADED, NOT_MARKED)]
+        made.append(histogram("Points checked automatically", got, most))
     totals = [row.score for row in lesson.rows if row.score is not None]
     if totals or not made:
         made.append(histogram("Totals", totals, lesson.points))
+    return made
+
+
+def class_histograms(report: Report, totals: dict[str, float]) -> list[Histogram]:
+    """The same over all lessons, of who has such points in each."""
+    made = []
+    rows = [[lesson.rows[place] for lesson in report.lessons] for place in range(len(report.students))]
+    if any(row.status == NOT_MARKED for of_student in rows for row in of_student):
+        got = [sum(checked(*pair) for pair in zip(report.lessons, of_student, strict=True)) for of_student in rows
+               if all(row.status in (GRADED, NOT_MARKED) for row in of_student)]
+        most = sum(question.points for lesson in report.lessons for question in lesson.questions if not question.by_hand)
+        made.append(histogram("Points checked automatically in all lessons", got, most))
+    if totals or not made:
+        made.append(histogram("Totals of all lessons", list(totals.values()),
+                              sum(lesson.points for lesson in report.lessons)))
     return made
 
 
@@ -725,7 +747,7 @@ def write_page(report: Report, path: Path) -> None:
     most = sum(lesson.points for lesson in report.lessons)
     stream = environment.get_template("report.html.j2").stream(
         report=report, totals=totals, most=most, by_lesson=[_of_lesson(lesson) for lesson in report.lessons],
-        class_histogram=histogram("Totals of all lessons", list(totals.values()), most),
+        class_histograms=class_histograms(report, totals),
         todo=to_do(report), sandboxes=_sandboxes(report), fewest=FEWEST, most_mistakes=MOST_MISTAKES)
     stream.enable_buffering(200)
     _write(path, lambda file: file.writelines(stream))
