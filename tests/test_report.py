@@ -197,6 +197,8 @@ def every_status(class_: Class) -> dict[str, str]:
     ledger(class_, ONE, "torn-later", status="unreadable", reason="no JSON")
     class_.handed_in("failed", ONE)
     ledger(class_, ONE, "failed", status="failed", reason="the disk is full")
+    class_.handed_in("empty", ONE)
+    ledger(class_, ONE, "empty", status="missing", reason="no notebook was handed in, only essay.docx")
     return {"missing": "missing", "graded": "graded", "late": "graded, late",
             "unmarked": "not marked yet: written, 2 points by hand", "crashed": "crashed in one_head",
             "hung": "timed out in shapes_01",
@@ -205,7 +207,8 @@ def every_status(class_: Class) -> dict[str, str]:
             "ungraded": "not graded: handed in, and the grader has given no points yet",
             "torn": "unreadable: no JSON",
             "torn-later": "unreadable: no JSON (the points are those of an earlier hand-in)",
-            "failed": "not graded: the disk is full"}
+            "failed": "not graded: the disk is full",
+            "empty": "missing: no notebook was handed in, only essay.docx"}
 
 
 def test_each_student_has_a_row_with_a_status_and_only_graded_rows_have_totals(class_, tmp_path):
@@ -261,10 +264,16 @@ def test_a_mark_for_what_has_changed_since_is_to_be_looked_at_again(class_):
     assert "mark to look at again" in {what for what, _, _ in report.to_do(made)}
 
 
-def test_a_hand_in_that_was_graded_and_taken_away_keeps_its_grade(class_):
-    class_.graded("ada", ONE)
-    ledger(class_, ONE, "ada", status="missing", reason="nothing in submitted/")
-    assert row(class_.report(), ONE, "ada").score == 12.0
+def test_a_later_grading_by_nbgrader_overrules_what_the_ledger_tells(class_):
+    cell = "test_split_heads_labels"
+    ledger(class_, TWO, "ada", outputs={cell: not_right("…")}, questions={cell: Outcome("timed out", "", None, 0.0, 2.0)})
+    assert row(class_.report(), TWO, "ada").status == "timed out"
+    path = class_.course.root / "autograded" / "ada" / TWO / f"{TWO}.ipynb"
+    path.parent.mkdir(parents=True)
+    nb = copy.deepcopy(class_.source[TWO])
+    next(entry for entry in nb.cells if entry.id == cell).outputs = not_right("…")
+    path.write_text(json.dumps(nb))
+    assert row(class_.report(), TWO, "ada").status == "not marked yet"
 
 
 def test_grades_csv_begins_with_the_columns_that_nbgrader_exports(class_, tmp_path):

@@ -10,6 +10,7 @@ A row has a total only if it is graded: whatever is missing, unreadable, stopped
 import ast
 import csv
 import functools
+import hashlib
 import io
 import json
 import os
@@ -44,7 +45,9 @@ CRASHED = "crashed"
 UNREADABLE = "unreadable"
 NOT_GRADED = "not graded"
 MISSING = "missing"
-FAILED = "failed"  # in the ledger: the grader itself failed
+
+# the ledger's word for a hand-in that could not be graded -> ours
+_PROBLEMS = {"unreadable": UNREADABLE, "missing": MISSING, "failed": NOT_GRADED}
 
 # of a question of theirs; also TIMED_OUT, CRASHED and NOT_GRADED
 FULL = "full"
@@ -184,7 +187,7 @@ def read(course, lessons: Iterable[str] = ()) -> Report:
     from manyheads.course.stock import find_tools, nbgrader_config
 
     from .nbgrading import Nbgrader
-    from .record import file_of
+    from .record import Ledger, file_of
 
     find_tools()
     config = nbgrader_config(course)
@@ -194,8 +197,8 @@ def read(course, lessons: Iterable[str] = ()) -> Report:
     if file is not None and not file.is_file():
         raise NoReport("there is no gradebook.db in this course yet: grade the class first (manyheads grade)")
     try:
-        ledger = _ledger(directory.db_url)
-        with Gradebook(directory.db_url, directory.course_id) as gradebook:
+        with (closing(Ledger(directory.db_url)) as ledger,
+              Gradebook(directory.db_url, directory.course_id) as gradebook):
             return _Reader(gradebook, directory, Nbgrader(course), ledger).report(list(lessons))
     except SQLAlchemyError as problem:
         first = str(problem).splitlines()[0]
@@ -206,7 +209,7 @@ def read(course, lessons: Iterable[str] = ()) -> Report:
 class _Reader:
     """Reads an open gradebook and the folders beside it."""
 
-    def __init__(self, gradebook, directory, nbgrader, ledger: dict[tuple[str, str], "Entry"]):
+    def __init__(self, gradebook, directory, nbgrader, ledger):
         self.gradebook, self.directory, self.nbgrader, self.ledger = gradebook, directory, nbgrader, ledger
         self.excluded = [pattern.strip() for pattern in directory.student_id_exclude.split(",") if pattern.strip()]
 
@@ -238,16 +241,16 @@ class _Reader:
         from nbgrader.api import Assignment, SubmittedAssignment
 
         found: dict[str, set[str]] = {name: set() for name in lessons}
-        pairs = set(self._all(Assignment.name, SubmittedAssignment.student_id,
-                              where=Assignment.id == SubmittedAssignment.assignment_id))
-        pairs |= {pair for pair, entry in self.ledger.items() if entry.status != MISSING}
+        pairs = {tuple(pair) for pair in self._all(Assignment.name, SubmittedAssignment.student_id,
+                                                   where=Assignment.id == SubmittedAssignment.assignment_id)}
+        root = Path(self.directory.root)
         for lesson in lessons:
-            # with a mark for the student's id, which stands somewhere in the path
-            pattern = self.directory.format_path(self.directory.submitted_directory, "*", lesson)
-            place = Path(pattern).parts.index("*") if "*" in Path(pattern).parts else None
-            for path in Path(self.directory.root).glob(str(Path(pattern).relative_to(self.directory.root))):
-                if place is not None and path.is_dir() and any(path.iterdir()):
-                    pairs.add((lesson, path.parts[place]))
+            pairs |= {(lesson, entry.student) for entry in self.ledger.entries(lesson)}
+            step = self.directory.submitted_directory
+            pattern = Path(self.directory.format_path(step, "*", lesson)).relative_to(root)
+            place = pattern.parts.index("*")
+            pairs |= {(lesson, path.relative_to(root).parts[place]) for path in root.glob(str(pattern))
+                      if path.is_dir() and any(path.iterdir())}
         for lesson, student in pairs:
             if lesson in found and not self._is_excluded(student):
                 found[lesson].add(student)
@@ -289,11 +292,12 @@ class _Reader:
                 SubmittedAssignment.student_id, Grade.cell_id, Grade.auto_score, Grade.manual_score, Grade.score,
                 Grade.needs_manual_grade, where=in_lesson & (Grade.notebook_id == SubmittedNotebook.id)):
             grades.setdefault(student, {})[cell] = Held(*grade)
+        entries = {entry.student: entry for entry in self.ledger.entries(name)}
         rows = []
         for student in students:
             row = Row(student, MISSING)
             if student.id in handed_in:
-                row = self._row(name, student, questions, cells, grades.get(student.id, {}))
+                row = self._row(name, student, questions, cells, grades.get(student.id, {}), entries.get(student.id))
             if submission := submissions.get(student.id):
                 row.timestamp = submission.timestamp
                 row.penalty = penalties[student.id]
@@ -333,20 +337,18 @@ class _Reader:
         return [Question(name, tuple(found)) for name, found in grouped.items()], title
 
     def _row(self, lesson: str, student: Student, questions: list[Question], cells: list[Cell],
-             grades: "dict[str, Held]") -> Row:
+             grades: "dict[str, Held]", entry: "Entry | None") -> Row:
         """Of somebody who has handed in."""
-        entry = self.ledger.get((lesson, student.id))
         row = Row(student, NOT_GRADED)
-        if entry is not None:
-            row.sandbox, row.notes, row.repaired = entry.sandbox, list(entry.notes), list(entry.repaired)
         if not any(held.points is not None for held in grades.values()):
             row.why = "handed in, and the grader has given no points yet"
             if entry is not None and entry.reason:
-                row.status, row.why = UNREADABLE if entry.status == UNREADABLE else NOT_GRADED, entry.reason
+                row.status, row.why = _PROBLEMS.get(entry.status, NOT_GRADED), entry.reason
             return row
         # Only where points are missing is there anything to be said.
         lost = {(cell.notebook, cell.name) for cell in cells if cell.id in grades and grades[cell.id].lost(cell)}
         verdicts: dict[tuple[str, str], Verdict] = {}
+        told = entry
         folder = Path(self.directory.format_path(self.directory.autograded_directory, student.id, lesson))
         notebooks = {notebook: folder / f"{notebook}.ipynb" for notebook in sorted({cell.notebook for cell in cells})}
         for notebook, path in notebooks.items():
@@ -356,20 +358,21 @@ class _Reader:
                 row.notes.append(f"{notebook}.ipynb in {self.directory.autograded_directory}/ cannot be read "
                                  f"({problem}): what became of its questions is not known.")
                 continue
+            if told is not None and notebook == lesson and said.digest != told.notebook:
+                told = None  # nbgrader or Formgrader has graded it again since
             verdicts |= {(notebook, name): verdict for name, verdict in said.verdicts.items()}
-            row.question = row.question or said.question
-            row.repaired = row.repaired or said.repaired
-            row.sandbox = row.sandbox or said.sandbox
-        for name, held in (entry.questions if entry is not None else {}).items():
-            verdicts.setdefault((lesson, name), Verdict(held.status, held.message, held.mistake))
+            row.question, row.repaired, row.sandbox = said.question, said.repaired, said.sandbox
+        if told is not None:
+            for name, held in told.questions.items():
+                verdicts.setdefault((lesson, name), Verdict(held.status, held.message, held.mistake))
+            row.repaired, row.sandbox, row.notes = told.repaired, told.sandbox, [*row.notes, *told.notes]
         row.marks = {question.name: _mark(question, grades, verdicts) for question in questions}
         row.raw = sum(held.score for held in grades.values())
         row.again = [question.name for question in questions
                      if any(cell.id in grades and grades[cell.id].again for cell in question.cells)]
         row.status, row.why = _status(questions, row.marks)
-        if entry is not None and entry.status in (UNREADABLE, FAILED):
-            row.status = UNREADABLE if entry.status == UNREADABLE else NOT_GRADED
-            row.why = f"{entry.reason} (the points are those of an earlier hand-in)"
+        if entry is not None and entry.status in _PROBLEMS:
+            row.status, row.why = _PROBLEMS[entry.status], f"{entry.reason} (the points are those of an earlier hand-in)"
         elif entry is None and not all(path.is_file() for path in notebooks.values()):
             # nbgrader takes the notebook away when grading fails, and leaves the points of the time before.
             row.status, row.why = NOT_GRADED, "no autograded notebook (the points are those of an earlier time)"
@@ -440,14 +443,6 @@ def _names_of(questions: list[Question]) -> str:
     return ", ".join(question.name for question in questions)
 
 
-def _ledger(db_url: str) -> dict[tuple[str, str], "Entry"]:
-    """What ``manyheads grade`` wrote, by lesson and student; nothing for a class that it did not grade."""
-    from .record import Ledger
-
-    with closing(Ledger(db_url)) as ledger:
-        return {(entry.lesson, entry.student): entry for entry in ledger.entries()}
-
-
 # ---- an autograded notebook -----------------------------------------------------------------------------------------
 
 
@@ -468,6 +463,7 @@ class Verdict:
 class Said:
     """What an autograded notebook tells beside the points."""
 
+    digest: str
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     repaired: list[str] = field(default_factory=list)
     sandbox: str = ""
@@ -477,10 +473,12 @@ class Said:
 def look_into(path: Path, lost: set[str]) -> Said:
     """Read an autograded notebook; verdicts are wanted of the cells ``lost`` only. Raises Unusable."""
     try:
-        held = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        held = json.loads(content)
         cells = [cell for cell in held["cells"] if isinstance(cell, dict)]
         ours = _dict(_dict(held.get("metadata")).get("manyheads"))
-        said = Said(repaired=[line for line in _list(ours.get("repaired")) if isinstance(line, str)],
+        said = Said(hashlib.sha256(content).hexdigest(),
+                    repaired=[line for line in _list(ours.get("repaired")) if isinstance(line, str)],
                     sandbox=str(ours.get("sandbox") or ""))
         unsaid = False
         for cell in cells:
@@ -770,7 +768,7 @@ def _of_lesson(lesson: Lesson) -> dict:
 def to_do(report: Report) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """What waits for a person: (what, what to do, [(anchor, label)])."""
     remedies = {
-        UNREADABLE: "Ask for the file again.",
+        UNREADABLE: "Ask for the file again, then run manyheads grade.",
         NOT_GRADED: "Run manyheads grade; its messages say what is in the way.",
         TIMED_OUT: "Look at the question, then set its points in Formgrader (0 is fine): the row counts as graded then.",
         CRASHED: "Look at the question, then set its points in Formgrader (0 is fine): the row counts as graded then.",
