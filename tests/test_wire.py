@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from torch import nn
 
-from manyheads.grade import wire
-from manyheads.grade.wire import Decoder, Encoder, Malformed, NotPlain, fingerprint, receive, restore, send
+from manyheads.grade import frames, wire
+from manyheads.grade.frames import Malformed, NotPlain, receive, send
+from manyheads.grade.wire import Decoder, Encoder, fingerprint, restore
 
 FEW = settings(deadline=None, max_examples=60)
 MANY = settings(deadline=None, max_examples=120)
@@ -344,7 +345,7 @@ def test_values_up_to_the_limits_cross():
     lambda: laughs(25), lambda: [1] * wire.MOST_ITEMS, lambda: [torch.zeros(1) for _ in range(5001)],
     lambda: torch.zeros((1,) * 17), lambda: torch.zeros(1).expand(10**12), lambda: torch.zeros(0, 10**12),
     lambda: np.broadcast_to(np.int8(1), (2**40,)), lambda: [bytes(2**20) for _ in range(65)],
-    lambda: "x" * (wire.MOST_BYTES + 1), lambda: {nested(40, lambda value: (value,)): 1},
+    lambda: "x" * (frames.MOST_BYTES + 1), lambda: {nested(40, lambda value: (value,)): 1},
     lambda: [type(f"C{i}", (list,), {})() for i in range(101)],
 ], ids=range(15))
 def test_values_beyond_the_limits_are_refused_before_they_are_copied(make):
@@ -618,19 +619,19 @@ def test_no_text_of_a_message_has_lone_surrogates(ends):
     one, other = ends
     send(one, {"said": "a\ud800😀"})
     body = b'{"said": ["\\ud800", {"\\udfff": "\\ud83d\\ude00"}]}'
-    one.sendall(wire.HEADER.pack(wire.MAGIC, len(body), 0) + body)
+    one.sendall(frames.HEADER.pack(frames.MAGIC, len(body), 0) + body)
     assert receive(other, soon())[0] == {"said": "a\\ud800😀"}
     assert receive(other, soon())[0] == {"said": ["\\ud800", {"\\udfff": "😀"}]}
 
 
-@pytest.mark.parametrize("message", [{"x": math.nan}, {"x": object()}, {"x": "y" * (wire.MOST_JSON + 1)}, around()[0]],
+@pytest.mark.parametrize("message", [{"x": math.nan}, {"x": object()}, {"x": "y" * (frames.MOST_JSON + 1)}, around()[0]],
                          ids=["nan", "an object", "too large", "endless"])
 def test_a_message_that_cannot_be_sent_leaves_the_stream_usable(ends, message):
     one, other = ends
     with pytest.raises(NotPlain):
         send(one, message)
     with pytest.raises(NotPlain):
-        send(one, {}, [b""] * (wire.MOST_BUFFERS + 1))
+        send(one, {}, [b""] * (frames.MOST_BUFFERS + 1))
     send(one, {"fine": 1})
     assert receive(other, soon()) == ({"fine": 1}, [])
 
@@ -653,7 +654,7 @@ BODIES = {
 def test_bodies_that_are_malformed(body):
     one, other = socket.socketpair()
     with one, other:
-        sender = threading.Thread(target=one.sendall, args=(wire.HEADER.pack(wire.MAGIC, len(body), 0) + body,))
+        sender = threading.Thread(target=one.sendall, args=(frames.HEADER.pack(frames.MAGIC, len(body), 0) + body,))
         sender.start()
         with pytest.raises(Malformed):
             receive(other, soon())
@@ -661,10 +662,10 @@ def test_bodies_that_are_malformed(body):
 
 
 @pytest.mark.parametrize("head", [
-    wire.HEADER.pack(b"HTTP", 2, 0), wire.HEADER.pack(wire.MAGIC, 2**32 - 1, 0),
-    wire.HEADER.pack(wire.MAGIC, 2, 2**32 - 1),
-    wire.HEADER.pack(wire.MAGIC, 2, 1) + struct.pack("!I", 2**32 - 1) + b"{}",
-    wire.HEADER.pack(wire.MAGIC, 2, 3) + struct.pack("!III", 2**25, 2**25, 1) + b"{}",
+    frames.HEADER.pack(b"HTTP", 2, 0), frames.HEADER.pack(frames.MAGIC, 2**32 - 1, 0),
+    frames.HEADER.pack(frames.MAGIC, 2, 2**32 - 1),
+    frames.HEADER.pack(frames.MAGIC, 2, 1) + struct.pack("!I", 2**32 - 1) + b"{}",
+    frames.HEADER.pack(frames.MAGIC, 2, 3) + struct.pack("!III", 2**25, 2**25, 1) + b"{}",
 ], ids=range(5))
 def test_sizes_beyond_the_limits_are_malformed_before_anything_is_read(ends, head):
     one, other = ends
@@ -685,7 +686,7 @@ def test_a_smaller_limit_holds(ends):
 def test_any_bytes_give_a_message_or_one_of_three_errors(data, begun):
     one, other = socket.socketpair()
     with one, other:
-        one.sendall((wire.MAGIC if begun else b"") + data)
+        one.sendall((frames.MAGIC if begun else b"") + data)
         one.close()
         with pytest.raises((Malformed, EOFError, TimeoutError)):
             while True:

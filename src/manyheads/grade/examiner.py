@@ -31,7 +31,7 @@ MOST_PROCESSES = 12  # for one submission: each dead one is replaced, and the ce
 
 def serve(line: socket.socket, ask: socket.socket, shell: Shell) -> None:
     """Do the one job that comes over the line, and answer."""
-    order, (source, submission, *files) = frames.receive(line, most_bytes=frames.MOST_FROM_EXAMINER)
+    order, (source, submission, *files) = frames.receive(line, most_bytes=frames.MOST_WITH_A_NOTEBOOK)
     try:
         answer, notebook = grade(order, source, submission, dict(zip(order["files"], files, strict=True)), ask, shell)
     except intake.Unreadable as problem:
@@ -42,7 +42,7 @@ def serve(line: socket.socket, ask: socket.socket, shell: Shell) -> None:
         last = traceback.extract_tb(problem.__traceback__)[-1]
         where = f"{last.filename.rsplit('/', 1)[-1]}, line {last.lineno}"
         answer, notebook = {"broken": f"the examiner stopped: {type(problem).__name__}: {problem} ({where})"}, b""
-    frames.send(line, answer, [notebook])
+    frames.send(line, answer, [notebook], most_bytes=frames.MOST_WITH_A_NOTEBOOK)
 
 
 def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes], ask: socket.socket,
@@ -50,11 +50,11 @@ def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes]
     """Grade a submission. Returns the fields of :class:`.isolation.Graded` and the notebook. Raises Unreadable."""
     started = time.monotonic()
     settings = Settings.from_dict(order["settings"])
-    right = nbformat.reads(source.decode(), as_version=4)
+    right = nbformat.v4.reads(source.decode())
     if order["intake"]:
         nb, repaired = intake.rebuild(intake.parse(submission), right)
     else:
-        nb = nbformat.reads(submission.decode(), as_version=4)
+        nb = nbformat.v4.reads(submission.decode())
         repaired = list(nb.metadata.get("manyheads", {}).get("repaired", []))
     read = time.monotonic()
     seed = hashlib.sha256(source + submission).digest()

@@ -127,9 +127,10 @@ class Workshop:
         with self._examiner() as line:
             order = {"settings": self.settings.to_dict(), "lesson": job.lesson, "intake": job.intake,
                      "keep": job.keep, "files": list(job.files)}
-            frames.send(line, order, [job.source, job.submission, *job.files.values()])
+            frames.send(line, order, [job.source, job.submission, *job.files.values()],
+                        most_bytes=frames.MOST_WITH_A_NOTEBOOK)
             try:
-                answer, (notebook, *_) = frames.receive(line, most_bytes=frames.MOST_FROM_EXAMINER)
+                answer, (notebook, *_) = frames.receive(line, most_bytes=frames.MOST_WITH_A_NOTEBOOK)
             except (EOFError, OSError) as problem:
                 raise Broken(f"the examiner ended without an answer ({problem or type(problem).__name__})") from None
         if "broken" in answer:

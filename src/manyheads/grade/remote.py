@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from manyheads.check.errors import NotAttempted, NotRight
 
-from . import wire
+from . import frames, wire
 from .isolation import Settings
 
 MOST_ITEMS = 10_000  # handles of one student process
@@ -37,36 +37,40 @@ class Process:
         with talk, leash:
             socket.send_fds(ask, [json.dumps(order).encode()], [talk.fileno(), leash.fileno()])
         self.gone: str | None = None  # why, once it is dead
+        self.turn = 0  # number of the last order; an answer says which it answers
         self.callbacks: list[Callable] = []
         self.kinds: dict[tuple[str, bool], type] = {}
 
     def run(self, source: str, number: int) -> tuple[list[dict], bool]:
         """Run a cell. Returns its outputs, cleaned, and whether it ended well."""
         try:
-            wire.send(self.line, {"do": "run", "source": source, "number": number})
-            answer, _ = wire.receive(self.line, self._until(self.settings.seconds_a_cell))
+            until = self._until(self.settings.seconds_a_cell)
+            order = self._numbered({"do": "run", "source": source, "number": number})
+            frames.send(self.line, order, (), until)
+            answer, _ = self._answer_to(order, until)
             return clean(answer.get("outputs")), answer.get("fine") is True
         except Exception as problem:
             raise self._lost(problem) from None
 
     def tell(self, order: dict, buffers=()) -> None:
         """Send an order that is not answered."""
-        with contextlib.suppress(OSError):  # found out at the next question
-            wire.send(self.line, order, buffers)
+        with contextlib.suppress(OSError, EOFError):  # found out at the next question
+            frames.send(self.line, order, buffers, self._until(self.settings.seconds_a_cell))
 
     def ask(self, order: dict, args: tuple = (), named: dict | None = None) -> object:
         """Ask for a name, an attribute or the result of a call; raises what the student's code raised."""
         out = wire.Encoder(self._handle, modules_as_data=True)
         if order["do"] in ("call", "beside"):
             order = {**order, "args": out.tree(args), "named": out.tree(named or {})}
+        order = self._numbered(order)
         until = self._until(self.settings.seconds_a_call)
         try:
-            wire.send(self.line, order, out.buffers)
+            frames.send(self.line, order, out.buffers, until)
             while True:
-                answer, buffers = wire.receive(self.line, until)
+                answer, buffers = self._answer_to(order, until)
                 if "callback" not in answer:
                     break
-                self._call_back(answer, buffers)
+                self._call_back(answer, buffers, until)
             return self._result(answer, buffers, out.mutable)
         except _Raised as told:
             raise told.problem from None
@@ -83,6 +87,17 @@ class Process:
                 said = json.loads(self.leash.recv(4096) or b"{}").get("ended", "")
         self.leash.close()
         return said if isinstance(said, str) else ""
+
+    def _numbered(self, order: dict) -> dict:
+        self.turn += 1
+        return {**order, "turn": self.turn}
+
+    def _answer_to(self, order: dict, until: float) -> tuple[dict, list[bytes]]:
+        """The next message, which must be about this order: made-up ones would be taken for answers to later orders."""
+        answer, buffers = frames.receive(self.line, until)
+        if answer.get("turn") != order["turn"]:
+            raise wire.Malformed("an answer to another question")
+        return answer, buffers
 
     def _until(self, seconds: float) -> float:
         return min(time.monotonic() + seconds, self.deadline)
@@ -127,7 +142,7 @@ class Process:
                 return made(self, number)
         raise wire.Malformed("not a handle")
 
-    def _call_back(self, answer: dict, buffers: list[bytes]) -> None:
+    def _call_back(self, answer: dict, buffers: list[bytes], until: float) -> None:
         try:
             given = wire.Decoder(buffers, self._stand_in)
             args, named = given.value(answer["args"]), given.value(answer["named"])
@@ -139,7 +154,7 @@ class Process:
             back = {"value": out.tree(function(*args, **named))}
         except Exception as problem:
             back, out = {"raised": {"kind": _builtin(type(problem)).__name__, "said": str(problem)}}, wire.Encoder()
-        wire.send(self.line, back, out.buffers)
+        frames.send(self.line, back, out.buffers, until)
 
     def _result(self, answer: dict, buffers: list[bytes], sent: list[object]) -> object:
         if "raised" in answer:

@@ -4,6 +4,7 @@ A kernel brings sockets, threads and messages, and takes longer to start than a 
 can see of IPython is here all the same: magics, ``display``, top-level ``await``, figures at the end of a cell.
 """
 
+import base64
 import builtins
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from traitlets.config import Config
 
 MOST_CHARACTERS = 200_000  # printed by one cell
 MOST_OUTPUTS = 100  # of one cell
-MOST_BYTES = 4_000_000  # of one output that is not text
+MOST_DISPLAYED = 3_000_000  # characters of all that one cell displays, its pictures among it
 CUT = "\n... (the rest is left out)\n"
 
 
@@ -29,7 +30,7 @@ class Outputs:
 
     def start(self) -> None:
         self.held: list[dict] = []
-        self.characters = 0
+        self.characters = self.displayed = 0
         self.waiting = False  # clear_output(wait=True)
 
     def write(self, name: str, text: str) -> None:
@@ -46,9 +47,16 @@ class Outputs:
             self.held.append({"output_type": "stream", "name": name, "text": text})
 
     def add(self, output: dict) -> None:
+        """Take an output in, without what is too large of it."""
         self._make_room()
-        if len(self.held) < MOST_OUTPUTS or output["output_type"] == "error":
-            self.held.append(output)
+        if len(self.held) >= MOST_OUTPUTS and output["output_type"] != "error":
+            return
+        for kind, value in list(output.get("data", {}).items()):
+            self.displayed += len(value)
+            if self.displayed > MOST_DISPLAYED:
+                self.displayed -= len(value)
+                del output["data"][kind]
+        self.held.append(output)
 
     def clear(self, wait: bool) -> None:
         self.waiting = wait
@@ -102,7 +110,7 @@ class _Hook(DisplayHook):
 
     def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
         OUTPUTS.add({"output_type": "execute_result", "execution_count": self.shell.execution_count,
-                     "data": _small(format_dict), "metadata": {}})
+                     "data": _text(format_dict), "metadata": {}})
 
     def finish_displayhook(self) -> None:
         pass
@@ -110,7 +118,7 @@ class _Hook(DisplayHook):
 
 class _Publisher(DisplayPublisher):
     def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_) -> None:
-        if data := _small(data):
+        if data := _text(data):
             OUTPUTS.add({"output_type": "display_data", "data": data, "metadata": {}})
 
     def clear_output(self, wait: bool = False) -> None:
@@ -125,7 +133,7 @@ class Shell(InteractiveShell):
     def _showtraceback(self, etype, evalue, stb) -> None:
         text = stb if isinstance(stb, list) else [str(stb)]
         OUTPUTS.add({"output_type": "error", "ename": str(getattr(etype, "__name__", etype)), "evalue": _said(evalue),
-                     "traceback": [line[:MOST_CHARACTERS] for line in text]})
+                     "traceback": [str(line)[:10_000] for line in text[:100]]})
 
     def system(self, cmd: str) -> None:
         """``!command``: without a terminal, which the sandbox has not got."""
@@ -177,18 +185,15 @@ def _said(problem: object) -> str:
     """An exception's message, also if its __str__ is broken."""
     try:
         return str(problem)[:MOST_CHARACTERS]
-    except Exception as another:
+    except BaseException as another:
         return f"(its message cannot be shown: {type(another).__name__})"
 
 
-def _small(data: dict) -> dict:
-    """The parts of a display that are text, or pictures of a bearable size."""
+def _text(data: dict) -> dict:
+    """The parts of a display as text: pictures in base64."""
     kept = {}
     for kind, value in data.items():
-        if isinstance(value, bytes):
-            import base64
-
-            value = base64.b64encode(value).decode()
-        if isinstance(kind, str) and isinstance(value, str) and len(value) <= MOST_BYTES:
+        value = base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        if isinstance(kind, str) and isinstance(value, str):
             kept[kind] = value
     return kept

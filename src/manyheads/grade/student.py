@@ -17,7 +17,7 @@ import torch
 
 from manyheads import check
 
-from . import wire
+from . import frames, wire
 from .shell import Shell
 
 # What `check` runs beside the student's function, because it needs more than data: gradients, strides, shared memory.
@@ -40,11 +40,11 @@ class _Student:
         self.line, self.shell = line, shell
         self.shown: dict[int, object] = {}  # what the examiner holds a handle of
         self.numbers: dict[int, int] = {}  # id -> handle
-        self.callbacks = 0
+        self.callbacks = self.turn = 0
 
     def serve(self) -> None:
         while True:
-            order, buffers = wire.receive(self.line)
+            order, buffers = frames.receive(self.line)
             match order["do"]:
                 case "files":
                     for name, data in zip(order["names"], buffers, strict=True):
@@ -55,13 +55,13 @@ class _Student:
                     np.random.seed(order["seed"] % 2**32)
                 case "run":
                     outputs, problem = self.shell.run(order["source"], order["number"])
-                    wire.send(self.line, {"outputs": outputs, "fine": problem is None})
+                    frames.send(self.line, {"turn": order["turn"], "outputs": outputs, "fine": problem is None})
                 case _:
                     self.callbacks = 0
                     self._answer(order, buffers)
 
     def _answer(self, order: dict, buffers: list[bytes]) -> None:
-        outputs = []
+        turn, self.turn = self.turn, order["turn"]
         kept = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = _Nowhere()  # what a function prints while a test calls it is nobody's answer
         try:
@@ -80,8 +80,12 @@ class _Student:
         back = wire.Encoder(self._handle, modules_as_data=True)
         if changed:
             answer["changed"] = [[place, back.tree(item)] for place, item in changed]
-        answer["own"] = len(outputs.buffers)
-        wire.send(self.line, answer, [*outputs.buffers, *back.buffers])
+        answer |= {"turn": order["turn"], "own": len(outputs.buffers)}
+        try:
+            frames.send(self.line, answer, [*outputs.buffers, *back.buffers])
+        except frames.NotPlain as problem:
+            frames.send(self.line, {"turn": order["turn"], "own": 0, "raised": self._raised(problem)})
+        self.turn = turn
 
     def _do(self, order: dict, given: wire.Decoder, before: list[bytes]) -> object:
         if order["do"] == "name":
@@ -118,11 +122,11 @@ class _Student:
             if self.callbacks > MOST_CALLBACKS:
                 raise RuntimeError(f"the function was called more than {MOST_CALLBACKS} times")
             out = wire.Encoder(self._handle)
-            wire.send(self.line, {"callback": number, "args": out.tree(args), "named": out.tree(named)}, out.buffers)
-            answer, buffers = wire.receive(self.line)
+            frames.send(self.line, {"turn": self.turn, "callback": number, "args": out.tree(args), "named": out.tree(named)}, out.buffers)
+            answer, buffers = frames.receive(self.line)
             while "do" in answer:  # the function itself asks for something here
                 self._answer(answer, buffers)
-                answer, buffers = wire.receive(self.line)
+                answer, buffers = frames.receive(self.line)
             if "raised" in answer:
                 kind = getattr(builtins, answer["raised"]["kind"], RuntimeError)
                 raise kind(answer["raised"]["said"])
