@@ -4,6 +4,7 @@ import contextlib
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import sqlite3
 import ssl
@@ -134,17 +135,21 @@ def _server(server: dict, root: Path) -> Finding:
     """Would this server's Formgrader grade the course with the course's grader?"""
     from .loaded import loaded_by
 
-    pid, name = server["pid"], f"Formgrader: Jupyter server {server['pid']} ({server['url']})"
+    name = f"Formgrader: Jupyter server {server['pid']} ({server['url']})"
     again = f"start it again from the course folder {root}"
     folder = Path(server.get("root_dir") or server.get("notebook_dir") or "/").resolve()
-    note = loaded_by(pid)
     if not root.is_relative_to(folder):
         return Finding(GOOD, f"{name} does not reach this course; it serves {folder}")
-    if not _has_formgrader(server):
+    page = _formgrader_page(server)
+    if page is None:
         return Finding(GOOD, f"{name} has no Formgrader")
+    served = re.search(r'^var url_prefix = "(.*)";$', page, re.MULTILINE)
+    if served and (folder / served[1]).resolve() != root:
+        return Finding(GOOD, f"{name} serves another course folder, {(folder / served[1]).resolve()}")
+    note = loaded_by(server["pid"])  # after the page: asked for it, nbgrader reads its configuration again
     if note is None or str(root) not in note["courses"]:
-        return Finding(WRONG, f"{name} was not started with this course's configuration, so that its Formgrader would run "
-                              f"student code without a sandbox: {again}")
+        return Finding(WRONG, f"{name} was not started with this course's configuration, or could not load it (see its log). "
+                              f"Its Formgrader would run student code without a sandbox: {again}")
     if note["version"] != __version__:
         return Finding(WRONG, f"{name} runs manyheads {note['version']}, {__version__} is installed: {again}")
     if (root / "nbgrader_config.py").stat().st_mtime > note["courses"][str(root)]:
@@ -152,20 +157,23 @@ def _server(server: dict, root: Path) -> Finding:
     return Finding(GOOD, f"{name} has loaded this course's configuration")
 
 
-def _has_formgrader(server: dict) -> bool:
-    """Only a clear "not found" means no."""
-    request = urllib.request.Request(f"{server['url'].rstrip('/')}/formgrader",
+def _formgrader_page(server: dict) -> str | None:
+    """Formgrader's first page; None if the server says it has none, empty if it says nothing or wants a password.
+
+    Not /formgrader, which would put a Formgrader that was opened for one folder back to the server's own.
+    """
+    request = urllib.request.Request(f"{server['url'].rstrip('/')}/formgrader/manage_assignments",
                                      headers={"Authorization": f"token {server.get('token', '')}"})
     trusting = ssl.create_default_context()  # it is our own server; its certificate may be home-made
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusting))
     try:
-        direct.open(request, timeout=5).close()
+        with direct.open(request, timeout=10) as answer:
+            return answer.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
-        return error.code != 404
+        return None if error.code == 404 else ""
     except (OSError, ValueError):  # it does not answer, or listens on something that urllib does not speak
-        return True
-    return True
+        return ""
 
 
 # ---- gradebook and disk
@@ -241,28 +249,14 @@ def _grading_now(root: Path) -> str:
 
 
 def _behind(course, db_url: str) -> list[str]:
-    """Lessons of source/ whose cells the gradebook does not hold as they are."""
-    import nbformat
-    from nbgrader.api import Gradebook, MissingEntry
+    """Lessons of source/ at which grading would stop, because the gradebook does not hold their cells as they are."""
+    from .intake import Intake, parse
 
-    behind = []
-    with Gradebook(db_url) as gradebook:
-        for path in sorted((course.root / "source").glob("*/*.ipynb")):
-            wanted = {}
-            for cell in nbformat.read(path, as_version=4).cells:
-                mark = cell.metadata.get("nbgrader", {})
-                if mark.get("grade_id"):
-                    graded = mark.get("grade") or mark.get("task")
-                    wanted[mark["grade_id"]] = (mark.get("checksum"), float(mark["points"]) if graded else None)
-            try:
-                notebook = gradebook.find_notebook(path.stem, path.parent.name)
-            except MissingEntry:
-                behind.append(path.parent.name)
-                continue
-            points = {cell.name: float(cell.max_score) for cell in [*notebook.grade_cells, *notebook.task_cells]}
-            held = {cell.name: (cell.checksum, points.get(cell.name)) for cell in notebook.source_cells}
-            if any(held.get(name) != cell for name, cell in wanted.items()):
-                behind.append(path.parent.name)
+    behind, intake = [], Intake()
+    for path in sorted((course.root / "source").glob("*/*.ipynb")):
+        who = {"notebook": path.stem, "assignment": path.parent.name, "db_url": db_url}
+        if intake._differs(who, parse(path.read_bytes())):
+            behind.append(path.parent.name)
     return behind
 
 

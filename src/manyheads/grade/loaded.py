@@ -23,13 +23,14 @@ def note_loaded(root: str | Path) -> None:
     if server is None or not server.ServerApp.initialized():
         return
     with contextlib.suppress(OSError):  # a note that cannot be written must not keep a server from starting
-        path = _path(os.getpid())
-        courses = {**(loaded_by(os.getpid()) or {}).get("courses", {}), str(Path(root).resolve()): time.time()}
+        path, before = _path(os.getpid()), loaded_by(os.getpid())
+        courses = {**(before or {}).get("courses", {}), str(Path(root).resolve()): time.time()}
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = path.with_suffix(".new")
         waiting.write_text(json.dumps({"started": _started(os.getpid()), "version": __version__, "courses": courses}))
         waiting.replace(path)
-        atexit.register(path.unlink, missing_ok=True)
+        if before is None:  # nbgrader reads its configuration again for every page of Formgrader
+            atexit.register(path.unlink, missing_ok=True)
 
 
 def loaded_by(pid: int) -> dict | None:
