@@ -4,6 +4,7 @@ Every script of the hand-in would write its name into ``pwned``, and every pictu
 """
 
 import re
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,7 +62,7 @@ MARKDOWN = {
     "image": f'![x" onerror="{js("image")}]({ELSEWHERE}/image.png)',
     "remote": f"![x]({ELSEWHERE}/remote.png) ![x](//elsewhere.invalid/remote.png)",
     "jump": f'[here](javascript:{js("jump")}) <a href="jav&#x09;ascript:{js("jump")}">there</a>',
-    "heading": f"# {bad('heading')}\n\n# test_answer",
+    "heading": f"# {bad('heading')}",
     "table": f"| {bad('table')} |\n|---|\n| {bad('table')} |",
     "form": f'<form action="{ELSEWHERE}/form"><button formaction="javascript:{js("form")}">b</button></form>',
     "dialog": "<script>alert(1)</script>",
@@ -96,6 +97,7 @@ raise type({bad('out-error')!r}, (Exception,), {{}})({bad('out-error')!r})"""
 
 def hostile(nb: NotebookNode) -> NotebookNode:
     """Add every script to a hand-in: as cells of its own, in the written answer, in metadata."""
+    nb.cells.insert(0, new_markdown_cell("# test_answer\n\n# written"))  # ids that Formgrader looks for
     nb.cells += [new_markdown_cell(source) for source in MARKDOWN.values()]
     svg = f"<svg xmlns='http://www.w3.org/2000/svg' onload='{js('attached')}'/>"
     nb.cells.append(new_markdown_cell("![a](attachment:a.svg) ![b](attachment:b.png) ![c](attachment:missing.png)", attachments={
@@ -193,9 +195,14 @@ def test_the_feedback_page_runs_nothing_and_loads_nothing(window, course, screen
     window.screenshot(path=screenshots / "hostile-feedback.png", full_page=True)
 
 
-def test_formgrader_runs_nothing_of_the_students(window, course, tmp_path, screenshots):
+@pytest.mark.parametrize("knows_the_course", [True, False])
+def test_formgrader_runs_nothing_of_the_students(window, course, tmp_path, screenshots, knows_the_course):
+    """Also one that has not read the course's configuration: the graded notebook itself is harmless."""
     root = course.course.root
-    with lab_server(root, tmp_path / "home", nbgrader_config=f"c = get_config()\nc.CourseDirectory.root = {str(root)!r}\n") as url:
+    if not knows_the_course:
+        root = shutil.copytree(root, tmp_path / "course", ignore=shutil.ignore_patterns("nbgrader_config.py"))
+    config = f"c = get_config()\nc.CourseDirectory.root = {str(root)!r}\nc.CourseDirectory.course_id = 'manyheads'\n"
+    with lab_server(root, tmp_path / "home", nbgrader_config=config) as url:
         watch = Watch(window, url)
         window.goto(f"{url}/formgrader?token={TOKEN}")
         window.get_by_text(LESSON, exact=True).first.wait_for()
@@ -205,6 +212,22 @@ def test_formgrader_runs_nothing_of_the_students(window, course, tmp_path, scree
         expect(window.locator("input#test_double_values")).to_have_attribute("placeholder", "2")  # its own scripts ran
         assert watch.ran() == [] and watch.left() == []
         assert [place for place in watch.asked if not MATHJAX.match(place)] == []
-        fields = "() => ['test_answer', 'written'].map(name => document.getElementById(name).tagName)"
-        assert window.evaluate(fields) == ["INPUT", "INPUT"]  # no heading of theirs stands in for one
-        window.screenshot(path=screenshots / "hostile-formgrader.png", full_page=True)
+        if knows_the_course:
+            fields = "() => ['test_answer', 'written'].map(name => document.getElementById(name).tagName)"
+            assert window.evaluate(fields) == ["INPUT", "INPUT"]  # no heading of theirs stands in for one
+            window.screenshot(path=screenshots / "hostile-formgrader.png", full_page=True)
+
+
+def test_formgraders_button_grades_in_the_sandbox(window, course, tmp_path):
+    root = course.course.root
+    course.hand_in(LESSON, "bob", released(course, **RIGHT))
+    config = f"c = get_config()\nc.CourseDirectory.root = {str(root)!r}\n"
+    with lab_server(root, tmp_path / "home", nbgrader_config=config) as url:
+        window.goto(f"{url}/formgrader?token={TOKEN}")
+        window.goto(f"{url}/formgrader/manage_submissions/{LESSON}")
+        row = window.locator("tr", has_text="bob")
+        row.locator(".autograde a").click()
+        expect(window.locator(".modal-title")).to_have_text("Success", timeout=120_000)
+        expect(row).to_contain_text("5 / 7")
+    graded = nbformat.read(course.place("autograded", LESSON, "bob"), as_version=4)
+    assert graded.metadata.manyheads.sandbox == "full"
