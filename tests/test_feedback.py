@@ -5,7 +5,16 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_class import LESSON, RIGHT, released, small_course
 
-from manyheads.grade.feedback import Verdict, redact, safe_markdown, told, verdict, visible_source, without_paths
+from manyheads.grade.feedback import (
+    RedactTests,
+    Verdict,
+    redact,
+    safe_markdown,
+    told,
+    verdict,
+    visible_source,
+    without_paths,
+)
 
 HIDDEN = ["canary", "4321", "8642", "4322", "8644", "4323", "8646", "4324", "98765", "HIDDEN", "Traceback"]
 
@@ -272,6 +281,13 @@ def test_what_the_isolated_grader_wrote_counts(written, points, text):
         test.outputs = [new_output("execute_result", data={"text/plain": str(points)})]
     test.metadata["manyheads"] = {"verdict": written}
     assert str(told(test, new_notebook(cells=[test]))) == text
+
+
+def test_a_sentence_on_repairs_quotes_the_student_letter_by_letter():
+    quote = "The cell '# *a* ![b](c) <i> $x$ `d` | 1. &lt;' was there twice: the last copy was graded."
+    nb = new_notebook(metadata={"manyheads": {"repaired": [quote]}})
+    summary = RedactTests()._summary([], [], {}, nb)
+    assert BeautifulSoup(safe_markdown({}, summary), "html.parser").get_text().endswith(f" {quote}\n")
 
 
 def test_metadata_of_the_student_do_not_reach_the_page():

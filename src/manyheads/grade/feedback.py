@@ -287,7 +287,7 @@ class RedactTests(Preprocessor):
             parts.append(f"**{sum(unmarked.values()):g} points are not marked yet**: they are given by hand, and count "
                          "as 0 in the score above until then.")
         repaired = nb.metadata.get("manyheads", {}).get("repaired", [])
-        parts += [f"**Repaired when it was graded.** {sentence}" for sentence in repaired]
+        parts += [f"**Repaired when it was graded.** {_as_it_is(sentence)}" for sentence in repaired]
         return "\n\n".join(parts)
 
 
@@ -304,11 +304,15 @@ class FeedbackPage(HTMLExporter):
 
     @default("extra_loaders")
     def _extra_loaders_default(self) -> list[DictLoader]:
-        return [DictLoader({"page.html.j2": _PAGE, "mathjax.html.j2": _NO_MATHJAX})]
+        return [DictLoader({"page.html.j2": _PAGE, "mathjax.html.j2": _INSTEAD_OF_MATHJAX})]
 
 
-_NO_MATHJAX = """{% macro mathjax() %}
+_INSTEAD_OF_MATHJAX = """{% macro mathjax() %}
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<style>
+  .rendered_html th, .rendered_html td { padding: 0.2em 1em 0.2em 0; vertical-align: top; }
+  .output pre { white-space: pre-wrap; }
+</style>
 {% endmacro %}"""
 
 _PAGE = """{%- extends 'index.html.j2' -%}
@@ -336,6 +340,12 @@ _PAGE = """{%- extends 'index.html.j2' -%}
   </div>
 </body>
 {%- endblock body %}"""
+
+def _as_it_is(text: str) -> str:
+    """The text for a markdown cell in which it means nothing but itself: it may quote the student."""
+    marked = re.sub(r"([!-%'-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+    return marked.replace("&", "&amp;")
+
 
 _TAGS = {
     "a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "h1", "h2", "h3",
