@@ -210,10 +210,10 @@ def test_at_the_full_level_nothing_outside_can_even_be_seen_to_exist(box, outsid
 say({"seen": [path for path in (canary, folder, "/etc/passwd", "/home", "/var", "/sys", "/run") if os.path.exists(path)],
      "answers": os.path.exists(answers), "rooms": [os.listdir(f"{package}/{room}") for room in ("course", "grade")],
      "processes": [name for name in os.listdir("/proc") if name.isdigit()], "name": socket.gethostname(),
-     "parent": os.getppid()})
+     "parent": os.getppid(), "environment": open("/proc/self/environ").read().strip(chr(0))})
 """, **outside)
     assert ran.said == [{"seen": [], "answers": False, "rooms": [[], []], "processes": ["1"], "name": "student",
-                         "parent": 0}]
+                         "parent": 0, "environment": ""}]
 
 
 @everybody

@@ -73,6 +73,14 @@ def own_proc_files() -> None:
     _prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, 1)
 
 
+def forget_first_environment() -> None:
+    """/proc/self/environ shows what this process was started with, whatever was done to os.environ since: blank it."""
+    with open("/proc/self/stat", "rb") as file:
+        start, end = (int(n) for n in file.read().rpartition(b")")[2].split()[47:49])
+    if start:  # the kernel hides it from those who may not look
+        ctypes.memset(start, 0, end - start)
+
+
 def no_new_privileges() -> None:
     _prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
 

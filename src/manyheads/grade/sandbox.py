@@ -24,6 +24,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,7 @@ _SYSTEM = (
     "/usr/share/zoneinfo", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime",
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
-_SCRATCH = "/scratch"
+_SCRATCH = "/student"
 _FIRST_SPARE_USER = 0x70000000  # above every range that systemd, NSS or containers hand out
 _TICK = 100  # milliseconds
 _DISK_TICKS = 10  # a look at the scratch folder every so many ticks
@@ -88,10 +89,12 @@ def probe() -> Report:
     if sys.platform != "linux":
         return Report(NONE, (f"the sandbox needs Linux, this is {platform.system()}: grade in a Linux virtual machine",))
     script = "import sys; sys.path.append(sys.argv[1]); from manyheads.grade import sandbox; sandbox._try_levels()"
-    ran = subprocess.run([sys.executable, "-I", "-c", script, str(_PACKAGE.parent)], capture_output=True, text=True,
-                         stdin=subprocess.DEVNULL, timeout=60)
     try:
+        ran = subprocess.run([sys.executable, "-I", "-c", script, str(_PACKAGE.parent)], capture_output=True, text=True,
+                             stdin=subprocess.DEVNULL, timeout=60)
         tried = json.loads(ran.stdout)
+    except subprocess.TimeoutExpired:
+        return Report(NONE, ("the trial of the sandbox did not end within a minute: is the machine overloaded?",))
     except ValueError:
         last = (ran.stderr.strip().splitlines() or ["no answer"])[-1]
         return Report(NONE, (f"the trial of the sandbox failed: {last}",))
@@ -177,19 +180,23 @@ def enter(level: str, limits: Limits, keep: list[int], leash: int) -> None:
     child is left and writes one JSON line to ``leash``: {"ended": "exit 3"}, "signal 9", "memory", "cpu", "processes"
     or "disk"; "not entered: WHY" when the box could not be built, and then no student code has run.
     """
+    scratch = None
     try:
         _let_go([*keep, leash])
         _default_signals()
         os.setsid()
         python, user = _python_paths(), _spare_user()
-        scratch = None if level == FULL else tempfile.mkdtemp(prefix="manyheads-")
         trouble, tell = os.pipe()
         if level == FULL:
             user = _own_process_ids(user)
-        elif sys.platform == "linux":
-            linux.adopt_orphans()
+        else:
+            scratch = tempfile.mkdtemp(prefix="manyheads-")
+            if sys.platform == "linux":
+                linux.adopt_orphans()
         child = os.fork()
     except BaseException as error:
+        if scratch:
+            os.rmdir(scratch)
         _say(leash, f"not entered: {_plainly(error)}")
         os._exit(1)
     if child:
@@ -359,6 +366,8 @@ def _mapped_bytes() -> int:
 def _tasks_of_mine(level: str) -> int:
     """What RLIMIT_NPROC counts before the student has started anything: threads of this user."""
     release = tuple(int(n) for n in re.findall(r"\d+", platform.release())[:2])
+    if sys.platform != "linux":
+        return 0
     if level == FULL and release >= (5, 14):
         return 1  # a user namespace counts its own: the keeper
     count = 0
@@ -383,16 +392,12 @@ def _set_rlimits(limits: Limits, already: int, mapped: int) -> None:
         "RLIMIT_MSGQUEUE": 0,
     }
     for name, value in wanted.items():
-        if not hasattr(resource, name):
-            continue
+        if sys.platform != "linux" and name in ("RLIMIT_AS", "RLIMIT_NPROC", "RLIMIT_MSGQUEUE"):
+            continue  # there they mean something else or nothing
         which = getattr(resource, name)
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        try:
-            resource.setrlimit(which, (value, value))
-        except (OSError, ValueError):
-            if sys.platform == "linux":
-                raise  # macOS knows some limits by name only
+        resource.setrlimit(which, (value, value))
 
 
 def _clean_python(scratch: str) -> None:
@@ -405,6 +410,8 @@ def _clean_python(scratch: str) -> None:
         "PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "HOME": scratch, "TMPDIR": scratch, "USER": "student",
         "IPYTHONDIR": scratch, "MPLCONFIGDIR": scratch, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
     })
+    if sys.platform == "linux" and os.path.exists("/proc/self/stat"):
+        linux.forget_first_environment()
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
     sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry)]
@@ -479,7 +486,8 @@ def _new_root(wanted: list[str], user: int | None, limits: Limits) -> list[tuple
     for folder in (_SCRATCH, "/dev/shm"):
         os.makedirs(base + folder)
         linux.mount("tmpfs", base + folder, "tmpfs", plain | linux.NOEXEC, own)
-    os.symlink(_SCRATCH, f"{base}/tmp")
+    if not os.path.lexists(f"{base}/tmp"):  # there is one if Python lies below it
+        os.symlink(_SCRATCH, f"{base}/tmp")
     os.mkdir(f"{base}/proc")
     try:
         linux.mount("proc", f"{base}/proc", "proc", plain | linux.NOEXEC | linux.RDONLY)
@@ -507,8 +515,10 @@ def _without_hidden(paths: list[str]) -> list[tuple[str, int]]:
 
 def _reachable_for_all(paths: list[str]) -> bool:
     """Whether a user with no rights of its own can get at these files."""
-    folders = {folder for path in paths for folder in Path(os.path.realpath(path)).parents}
-    return all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
+    real = {Path(os.path.realpath(path)) for path in paths}
+    folders = {folder for path in real for folder in path.parents}
+    return (all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
+            and all(path.stat().st_mode & stat.S_IROTH for path in real))
 
 
 # ---- the keeper
@@ -524,10 +534,11 @@ def _say(leash: int, ended: str) -> None:
 def _watch(child: int, leash: int, limits: Limits, trouble: int, scratch: str | None) -> None:
     poll = select.poll()
     poll.register(leash, select.POLLIN)
-    tick = 20
-    if hasattr(os, "pidfd_open"):
+    try:
         poll.register(os.pidfd_open(child), select.POLLIN)
         tick = _TICK
+    except (AttributeError, OSError):  # not on this system: look more often
+        tick = 20
     why, turn, status = "", 0, None
     try:
         while status is None and not why:
@@ -667,15 +678,32 @@ def _process_ids() -> list[int]:
 
 def _tree() -> list[int]:
     """All living descendants of this process."""
+    children = _children if os.path.exists("/proc/thread-self/children") else _children_by_scan()
     found, todo = [], [int(os.readlink("/proc/self"))]
     while todo:
-        pid = todo.pop()
-        try:
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children") as file:
-                    children = [int(n) for n in file.read().split()]
-                found += children
-                todo += children
-        except OSError:
-            continue
+        new = children(todo.pop())
+        found += new
+        todo += new
     return found
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += [int(n) for n in file.read().split()]
+    except OSError:
+        pass  # gone
+    return found
+
+
+def _children_by_scan() -> Callable[[int], list[int]]:
+    """For kernels that do not list children: who says of itself whose child it is."""
+    of: dict[int, list[int]] = {}
+    for pid in _process_ids():
+        try:
+            of.setdefault(int(_stat_fields(pid)[1]), []).append(pid)
+        except (OSError, IndexError):
+            pass  # gone
+    return lambda pid: of.get(pid, [])
