@@ -48,7 +48,8 @@ def _is_students(cell: NotebookNode) -> bool:
 
 # Tags without any attribute that may stay: they change letters, and open nothing else.
 _SIMPLE = ("b", "br", "code", "del", "em", "i", "kbd", "mark", "s", "small", "strong", "sub", "sup", "u")
-_KEPT_TAG = re.compile(rf"<(/?)({'|'.join(_SIMPLE)})\s*(/?)>|<(?:https?://|mailto:)[^\s<>\"'`]*>|<[\w.+-]+@[\w.-]+>", re.IGNORECASE)
+_SIMPLE_TAG = re.compile(rf"<(/?)({'|'.join(_SIMPLE)})\s*(/?)>", re.IGNORECASE)
+_KEPT_TAG = re.compile(rf"{_SIMPLE_TAG.pattern}|<(?:https?://|mailto:)[^\s<>\"'`]*>|<[\w.+-]+@[\w.-]+>", re.IGNORECASE)
 _TAG_START = re.compile(r"<(?=[A-Za-z/!?])")
 _PROTECTED = re.compile(
     r"(?P<code>^ {0,3}(?P<fence>`{3,}|~{3,})[^\n`]*\n(?s:.*?)(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
@@ -87,11 +88,11 @@ def harmless_text(text: str, attachments: dict | None = None, render: bool = Tru
 
 
 def _gently(text: str, attachments: dict) -> str:
-    names = Counter()
-    for closing, name, empty in re.findall(rf"<(/?)({'|'.join(_SIMPLE)})\s*(/?)>", text, re.IGNORECASE):
+    open_tags = Counter()
+    for closing, name, empty in _SIMPLE_TAG.findall(_PROTECTED.sub("", text)):
         if name.lower() != "br" and not empty:
-            names[name.lower()] += -1 if closing else 1
-    return _outside_code(text, attachments, keep_tags=not any(names.values()))
+            open_tags[name.lower()] += -1 if closing else 1
+    return _outside_code(text, attachments, keep_tags=not any(open_tags.values()))
 
 
 def _without_tags(text: str, attachments: dict) -> str:
