@@ -3,8 +3,10 @@
 import copy
 import csv
 import json
+import os
 import shutil
 import statistics
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -106,7 +108,8 @@ class Class:
                 auto = points.get(name, None if written else most)
                 marked = manual.get(name, most if written and name not in points else None)
                 gradebook.db.add(Grade(cell_id=cell, notebook=submitted, auto_score=auto, manual_score=marked,
-                                       extra_credit=extra.get(name), needs_manual_grade=auto is None and marked is None))
+                                       extra_credit=extra.get(name),
+                                       needs_manual_grade=auto is None and marked is None))
             gradebook.db.add(submission)
             gradebook.db.commit()
         nb = copy.deepcopy(self.source[lesson])
@@ -218,7 +221,8 @@ def test_each_student_has_a_row_with_a_status_and_only_graded_rows_have_totals(c
 
     rows = {entry["student_id"]: entry for entry in read_csv(tmp_path / "out" / "grades.csv")}
     assert {student: entry["status"] for student, entry in rows.items()} == statuses
-    assert {student: entry["score"] for student, entry in rows.items() if entry["score"]} == {"graded": "12", "late": "10"}
+    totals = {"graded": "12", "late": "10"}
+    assert {student: entry["score"] for student, entry in rows.items() if entry["score"]} == totals
     assert all(entry["raw_score"] == "" for student, entry in rows.items() if student not in ("graded", "late"))
     assert (rows["late"]["raw_score"], rows["late"]["late_submission_penalty"]) == ("12", "2")
     assert rows["late"]["seconds_late"] == "93600"
@@ -229,16 +233,28 @@ def test_each_student_has_a_row_with_a_status_and_only_graded_rows_have_totals(c
     assert rows["half-graded"][f"{ONE}/swap_test"] == ""
 
     canvas = {entry["SIS Login ID"]: entry for entry in read_csv(tmp_path / "out" / "canvas.csv")}
-    assert {student: entry[ONE] for student, entry in canvas.items() if student and entry[ONE]} == {"graded": "12", "late": "10"}
+    assert {student: entry[ONE] for student, entry in canvas.items() if student and entry[ONE]} == totals
 
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    for what in ("unreadable</span>: no JSON", "timed out in shapes_01", "crashed in one_head", "late by 1 d 2 h, −2 points"):
+    for what in ("unreadable</span>: no JSON", "timed out in shapes_01", "crashed in one_head",
+                 "late by 1 d 2 h, −2 points"):
         assert what in page
 
 
+def test_who_has_an_extension_is_late_after_it(class_):
+    for student, extension in (("in-time", timedelta(days=2)), ("later", timedelta(hours=1))):
+        class_.graded(student, ONE, late=timedelta(days=1))
+        with Gradebook(class_.url, "manyheads") as gradebook:
+            gradebook.find_submission(ONE, student).extension = extension
+            gradebook.db.commit()
+    made = class_.report()
+    assert row(made, ONE, "in-time").says == "graded"
+    assert (row(made, ONE, "later").says, row(made, ONE, "later").late) == ("graded, late", 23 * 3600)
+
+
 def test_points_count_as_nbgrader_counts_them(class_, tmp_path):
-    class_.graded("by-hand", ONE, points={"test_shapes_01": 0.0, "written": None}, manual={"test_shapes_01": 0.5, "written": 1.5},
-                  extra={"test_softmax_row_values": 2.0})
+    class_.graded("by-hand", ONE, points={"test_shapes_01": 0.0, "written": None},
+                  manual={"test_shapes_01": 0.5, "written": 1.5}, extra={"test_softmax_row_values": 2.0})
     class_.graded("below-zero", ONE, points=dict.fromkeys(class_.cells[ONE], 0.0), late=timedelta(1), penalty=5.0)
     # Somebody has set the points of a question that crashed: the row is graded.
     class_.graded("settled", ONE, points={"test_shapes_01": 0.0}, manual={"test_shapes_01": 0.0},
@@ -266,7 +282,8 @@ def test_a_mark_for_what_has_changed_since_is_to_be_looked_at_again(class_):
 
 def test_a_later_grading_by_nbgrader_overrules_what_the_ledger_tells(class_):
     cell = "test_split_heads_labels"
-    ledger(class_, TWO, "ada", outputs={cell: not_right("…")}, questions={cell: Outcome("timed out", "", None, 0.0, 2.0)})
+    ledger(class_, TWO, "ada", outputs={cell: not_right("…")},
+           questions={cell: Outcome("timed out", "", None, 0.0, 2.0)})
     assert row(class_.report(), TWO, "ada").status == "timed out"
     path = class_.course.root / "autograded" / "ada" / TWO / f"{TWO}.ipynb"
     path.parent.mkdir(parents=True)
@@ -470,6 +487,9 @@ def test_the_command(class_, tmp_path, monkeypatch):
     assert asked.exit_code == 0, asked.output
     assert "1 student, 1 lesson: 1 graded" in asked.output
     assert f"Nobody has handed in {TWO}." in (tmp_path / "out" / "report.html").read_text()
+    asked = runner.invoke(report.report, [TWO])  # asked for by name, it is shown
+    assert asked.exit_code == 0 and "1 student, 1 lesson: 1 missing" in asked.output
+    assert (class_.course.root / "report" / "report.html").is_file()
     asked = runner.invoke(report.report, ["99_nothing"])
     assert asked.exit_code == 1 and ONE in asked.output
     (class_.course.root / "gradebook.db").unlink()
@@ -496,7 +516,8 @@ def test_a_class_that_plain_nbgrader_graded(tmp_path):
     with pytest.raises(Failed):
         nbgrader.autograde(small_class.LESSON, "dies")
     made = report.read(course)
-    assert (row(made, small_class.LESSON, "dies").status, row(made, small_class.LESSON, "dies").marks) == ("not graded", {})
+    dies = row(made, small_class.LESSON, "dies")
+    assert (dies.status, dies.marks) == ("not graded", {})
     wrong = row(made, small_class.LESSON, "wrong")
     assert wrong.status == "not marked yet"
     assert wrong.marks["answer"] == report.Mark(0.0, "no points", ("probe: another value",))
@@ -505,26 +526,32 @@ def test_a_class_that_plain_nbgrader_graded(tmp_path):
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_in_a_browser(class_, tmp_path, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-    from playwright.sync_api import sync_playwright
-
     every_status(class_)
     hostile_class(class_)
     for place in range(6):
         class_.graded(f"student-{place}", TWO, points={"test_split_heads_labels": place / 3})
-    page_path, *_ = report.write(class_.report(), tmp_path / "out")
+    page, *_ = report.write(class_.report(), tmp_path / "out")
+    # A thread of its own: other browser tests keep an event loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(look_at, page, scheme).result()
+
+
+def look_at(path: Path, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+                                             args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"])
         page = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 900})
         heard, asked = [], []
         page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
         page.on("console", lambda message: heard.append(message.text))
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(page_path.as_uri())
-        assert heard == [] and asked == [page_path.as_uri()]
+        page.goto(path.as_uri())
+        assert heard == [] and asked == [path.as_uri()]
         assert page.locator("script, img, iframe, [onerror]").count() == 0
-        found = [(entry["id"], entry["impact"]) for entry in Axe().run(page).response["violations"]]
-        assert found == []
+        assert [(entry["id"], entry["impact"]) for entry in Axe().run(page).response["violations"]] == []
         # Keyboard: the first stop skips to the report; a link of the overview leads to the student's row.
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
@@ -534,4 +561,8 @@ def test_the_page_in_a_browser(class_, tmp_path, scheme):
         for plot in page.locator(".plot:has(svg)").all():
             assert plot.locator(".text-twin").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        # On paper: light, and with everything that is folded away on the screen.
+        page.emulate_media(media="print", color_scheme=scheme)
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.locator("details a").last.is_visible()
         browser.close()

@@ -372,7 +372,8 @@ class _Reader:
                      if any(cell.id in grades and grades[cell.id].again for cell in question.cells)]
         row.status, row.why = _status(questions, row.marks)
         if entry is not None and entry.status in _PROBLEMS:
-            row.status, row.why = _PROBLEMS[entry.status], f"{entry.reason} (the points are those of an earlier hand-in)"
+            row.status = _PROBLEMS[entry.status]
+            row.why = f"{entry.reason} (the points are those of an earlier hand-in)"
         elif entry is None and not all(path.is_file() for path in notebooks.values()):
             # nbgrader takes the notebook away when grading fails, and leaves the points of the time before.
             row.status, row.why = NOT_GRADED, "no autograded notebook (the points are those of an earlier time)"
@@ -716,7 +717,8 @@ def class_histograms(report: Report, totals: dict[str, float]) -> list[Histogram
     if any(row.status == NOT_MARKED for of_student in rows for row in of_student):
         got = [sum(checked(*pair) for pair in zip(report.lessons, of_student, strict=True)) for of_student in rows
                if all(row.status in (GRADED, NOT_MARKED) for row in of_student)]
-        most = sum(question.points for lesson in report.lessons for question in lesson.questions if not question.by_hand)
+        most = sum(question.points for lesson in report.lessons for question in lesson.questions
+                   if not question.by_hand)
         made.append(histogram("Points checked automatically in all lessons", got, most))
     if totals or not made:
         made.append(histogram("Totals of all lessons", list(totals.values()),
@@ -767,11 +769,12 @@ def _of_lesson(lesson: Lesson) -> dict:
 
 def to_do(report: Report) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """What waits for a person: (what, what to do, [(anchor, label)])."""
+    look = "Look at the question, then set its points in Formgrader (0 is fine): the row counts as graded then."
     remedies = {
         UNREADABLE: "Ask for the file again, then run manyheads grade.",
         NOT_GRADED: "Run manyheads grade; its messages say what is in the way.",
-        TIMED_OUT: "Look at the question, then set its points in Formgrader (0 is fine): the row counts as graded then.",
-        CRASHED: "Look at the question, then set its points in Formgrader (0 is fine): the row counts as graded then.",
+        TIMED_OUT: look,
+        CRASHED: look,
         NOT_MARKED: "Mark the answers by hand in Formgrader.",
         AGAIN: "A mark was given by hand for something that has changed since: see whether it still fits.",
         MISSING: "Nothing was handed in. That is no 0: decide what it is.",
