@@ -144,8 +144,7 @@ def jupyter_server(folder: Path, runtime: Path, **environment: str):
 def test_formgraders_that_would_grade_without_the_sandbox_are_found(course, tmp_path):
     runtime = tmp_path / "runtime"
     config = course.root / "nbgrader_config.py"
-    config.write_text("import os\nif 'BROKEN' in os.environ:\n    import no_such_module\n" + config.read_text()
-                      + "\nfrom manyheads.grade.loaded import note_loaded\nnote_loaded(root)\n")
+    config.write_text("import os\nif 'BROKEN' in os.environ:\n    import no_such_module\n" + config.read_text())
     with jupyter_server(course.root, runtime) as loaded, jupyter_server(tmp_path, runtime) as elsewhere, \
             jupyter_server(course.root, runtime, BROKEN="1") as stock:
         code, output = consult()

@@ -11,7 +11,7 @@ from rich.console import Console
 @click.option("--keep", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
               help="Make the course folder here (a new or empty folder) instead of in a temporary place.")
 def demo(keep: Path | None) -> None:
-    """Grade a sample class: release, hand-in, grading, feedback and a table of grades.
+    """Grade a sample class: hand-in, grading, feedback and a table of grades.
 
     Nothing of your own course is touched: the class lives in a folder of its own, which stays for you to look at.
 
@@ -22,6 +22,7 @@ def demo(keep: Path | None) -> None:
     from manyheads.course.lesson import Course, Refused
 
     from . import demo as room
+    from .engine import Stop
     from .nbgrading import Failed
 
     console = Console()
@@ -34,7 +35,7 @@ def demo(keep: Path | None) -> None:
     folder = (keep or Path(tempfile.mkdtemp(prefix="manyheads-demo-"))).resolve()
     try:
         made = room.run(folder, origin=origin, console=console)
-    except (Failed, Refused) as problem:
+    except (Failed, Refused, Stop) as problem:
         raise click.ClickException(f"the demo stopped: {problem}") from None
     room.show(made, console)
     if made.problems:

@@ -1,5 +1,6 @@
-"""A sample class from release to a table of grades, by nbgrader, in a folder of its own."""
+"""A sample class from hand-in to a table of grades, in a folder of its own."""
 
+import os
 import sys
 import time
 from collections import Counter
@@ -13,8 +14,10 @@ from manyheads.course import sample
 from manyheads.course.build import build_into
 from manyheads.course.lesson import Course
 
-from . import table
+from . import engine, table
+from .isolation import Settings
 from .nbgrading import Failed, Nbgrader
+from .sandbox import FULL, probe
 
 
 @dataclass
@@ -27,6 +30,7 @@ class Demo:
     feedback: list[Path] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    grading: float = 0.0  # of these
 
     @property
     def csv(self) -> Path:
@@ -37,16 +41,17 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
         console: Console | None = None) -> Demo:
     """Build, hand in, grade and give back the sample class in ``folder``, which must be empty or not exist.
 
-    A submission that cannot be graded does not stop the others: it is among ``problems``. Raises Failed if a lesson
-    cannot be released or the grades cannot be exported, Refused if a lesson cannot be built.
+    A submission that cannot be graded does not stop the others: it is among ``problems``. Raises Failed if the grades
+    cannot be exported, Refused if a lesson cannot be built, engine.Stop if nothing can be graded.
     """
     started = time.monotonic()
     console = console or Console(quiet=True)
     console.print(f"Building the course in {folder}")
     course = build_into(folder, lessons, origin)
     demo = Demo(Nbgrader(course), course.lessons())
-    for lesson in demo.lessons:
-        demo.nbgrader.release(lesson)
+    level = probe().level
+    if level != FULL:
+        console.print(f"This machine has no full sandbox (see `manyheads doctor`); the sample class does without: {level}")
     students = [student.name for student in sample.STUDENTS]
     handed_in = [(lesson, student.name) for place, lesson in enumerate(demo.lessons) for student in sample.STUDENTS
                  if sample.hands_in(student, place)]
@@ -56,7 +61,12 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
             demo.nbgrader.hand_in(lesson, student, sample.hand_in(course, lesson, student))
 
         _each(demo, handed_in, progress, "handing in", hand_in)
-        why_not = _each(demo, handed_in, progress, "grading", demo.nbgrader.autograde)
+        grading = progress.add_task("grading", total=len(handed_in))
+        begun = time.monotonic()
+        outcome = engine.grade(course, workers=os.cpu_count() or 1, settings=Settings(level), watch=_Bar(progress, grading))
+        demo.grading = time.monotonic() - begun
+        why_not = {(trouble.lesson, trouble.student): trouble.why for trouble in outcome.troubles}
+        demo.problems += [f"grading {lesson} of {student}: {why}" for (lesson, student), why in why_not.items()]
         for lesson in demo.lessons:
             demo.class_[lesson] = [table.read(demo.nbgrader, lesson, student, why_not.get((lesson, student), ""))
                                    for student in students]
@@ -67,6 +77,14 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
     demo.nbgrader.export(demo.csv)
     demo.seconds = time.monotonic() - started
     return demo
+
+
+class _Bar(engine.Watch):
+    def __init__(self, progress: Progress, task):
+        self.progress, self.task = progress, task
+
+    def written(self, lesson: str, student: str, status: str, what: str) -> None:
+        self.progress.update(self.task, advance=1, description=f"grading: {lesson} {student}"[:40])
 
 
 def _each(demo: Demo, pairs: list[tuple[str, str]], progress: Progress, what: str, step) -> dict[tuple[str, str], str]:
@@ -105,7 +123,8 @@ def show(demo: Demo, console: Console) -> None:
     console.print(table.overview(asked, demo.class_))
     root = demo.nbgrader.course.root
     counts = Counter(submission.status for class_ in demo.class_.values() for submission in class_)
-    console.print(f"\n{counts[table.GRADED]} submissions were graded by nbgrader in {demo.seconds:.0f} s. "
+    console.print(f"\n{counts[table.GRADED]} submissions were graded in {demo.grading:.0f} s, gradebook and warm start "
+                  f"included; with hand-in and feedback it took {demo.seconds:.0f} s. "
                   f"{counts[table.MISSING]} are missing, which is not 0: nobody handed them in. "
                   "Each lesson also has a written answer, shown as ? above: "
                   "its points are open until somebody marks it by hand, in Formgrader.\n")

@@ -1,5 +1,7 @@
 """What the course's nbgrader_config.py switches on."""
 
+import os
+
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, ClearOutput, GetGrades, SaveAutoGrades
 from traitlets.config import Config
@@ -7,6 +9,7 @@ from traitlets.config import Config
 from .execute import IsolatedExecute
 from .feedback import FeedbackPage, RedactTests
 from .intake import Intake
+from .loaded import note_loaded
 
 
 def configure(c: Config) -> None:
@@ -18,3 +21,4 @@ def configure(c: Config) -> None:
     c.HTMLExporter.filters = {"markdown2html": "manyheads.grade.feedback.safe_markdown"}
     c.Execute.shutdown_kernel = "immediate"  # a graceful shutdown takes longer than a lesson's cells
     c.Execute.extra_arguments = ["--Application.log_level=ERROR"]  # ipykernel warns about TCP in every kernel
+    note_loaded(c.CourseDirectory.get("root") or os.getcwd())
