@@ -273,7 +273,8 @@ def test_a_cell_of_the_student_tells_once_why_it_stopped(outputs, text):
     ({"status": "not attempted", "message": "f is still None"}, 0, "Not attempted: f is still None"),
     ({"status": "timed out", "message": ""}, 0, "Timed out: your code did not finish in the time that it may take (question f)."),
     ({"status": "crashed", "message": "f used more memory than allowed"}, 0, "Crashed: f used more memory than allowed"),
-    ({"status": "raised an error", "message": "OSError: /home/me/x/a.txt"}, 0, "Raised an error: OSError: a.txt"),
+    ({"status": "raised an error", "message": "OSError: a\n  in your cell f, line 1: open('/home/me/a')"}, 0,
+     "Raised an error: OSError: a\n  in your cell f, line 1: open('/home/me/a')"),
 ])
 def test_what_the_isolated_grader_wrote_counts(written, points, text):
     test = graded_cell()

@@ -110,7 +110,7 @@ def _noted(cell: NotebookNode) -> Verdict | None:
     held = ours.get("verdict") if isinstance(ours, dict) else None
     if not isinstance(held, dict):
         return None
-    status, said = str(held.get("status")), _printable(str(held.get("message") or ""))
+    status, said = str(held.get("status")), str(held.get("message") or "")  # by verdict(), so without paths
     match status:
         case "timed out":
             return Verdict(TIMED_OUT, said or _too_long(cell, ""))
