@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 PAGE, GRADES, CANVAS = "report.html", "grades.csv", "canvas.csv"
 FEWEST = 5  # students, below which a correlation says nothing
 MOST_CHARACTERS = 2_000  # of one text of a student's
+MOST_SENTENCES = 50  # on what was repaired in one notebook
 MOST_MISTAKES = 6  # shown of one question
 MOST_NAMES = 25  # shown in one list of students
 QUESTION = "question_for_the_instructor"
@@ -56,6 +57,7 @@ NO_POINTS = "no points"
 NOT_ATTEMPTED = "not attempted"
 OPEN = "open"
 
+_LEVELS = ("full", "reduced", "none")  # of the sandbox
 AGAIN = "mark to look at again"
 _NO_NAME = "not right, by no known mistake"
 _RAISED = re.compile(r"^(?:[^:\n]+: raised )?(\w*(?:Error|Exception|Iteration|Exit|Interrupt))\b")
@@ -479,16 +481,16 @@ def look_into(path: Path, lost: set[str]) -> Said:
         cells = [cell for cell in held["cells"] if isinstance(cell, dict)]
         ours = _dict(_dict(held.get("metadata")).get("manyheads"))
         said = Said(hashlib.sha256(content).hexdigest(),
-                    repaired=[line for line in _list(ours.get("repaired")) if isinstance(line, str)],
-                    sandbox=str(ours.get("sandbox") or ""))
+                    repaired=[_text(line) for line in _list(ours.get("repaired"))[:MOST_SENTENCES]],
+                    sandbox=_text(ours.get("sandbox")))
         unsaid = False
         for cell in cells:
             name = _dict(_dict(cell.get("metadata")).get("nbgrader")).get("grade_id")
             if isinstance(name, str) and name in lost:
                 found = _dict(_dict(_dict(cell["metadata"]).get("manyheads")).get("verdict"))
                 if isinstance(found.get("status"), str):
-                    said.verdicts[name] = Verdict(found["status"], str(found.get("message") or "")[:MOST_CHARACTERS],
-                                                  str(found["mistake"]) if found.get("mistake") else None)
+                    said.verdicts[name] = Verdict(found["status"], _text(found.get("message")),
+                                                  _text(found.get("mistake")) or None)
                 else:
                     unsaid = True
         if unsaid:
@@ -518,7 +520,7 @@ def _read_outputs(held: dict, lost: set[str], said: Said) -> None:
 def _asked(cell: dict) -> str:
     """The question to the instructor in a cell of the student's: a plain string, read without running anything."""
     source = cell.get("source", "")
-    source = "".join(source) if isinstance(source, list) else source
+    source = "".join(map(str, source)) if isinstance(source, list) else str(source)
     if cell.get("cell_type") != "code" or QUESTION not in source or len(source) > 100_000:
         return ""
     try:
@@ -540,6 +542,10 @@ def _dict(value: object) -> dict:
 
 def _list(value: object) -> list:
     return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return str(value or "")[:MOST_CHARACTERS]
 
 
 # ---- mistakes -------------------------------------------------------------------------------------------------------
@@ -798,7 +804,7 @@ def _by_sentence(lesson: Lesson, of: Callable[[Row], list[str]]) -> list[tuple[s
 
 
 def _sandboxes(report: Report) -> list[tuple[str, int]]:
-    return Counter(row.sandbox or "not recorded" for lesson in report.lessons for row in lesson.rows
+    return Counter(row.sandbox if row.sandbox in _LEVELS else "not recorded" for lesson in report.lessons for row in lesson.rows
                    if row.status not in (MISSING, UNREADABLE, NOT_GRADED)).most_common()
 
 
