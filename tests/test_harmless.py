@@ -100,6 +100,13 @@ def test_attached_pictures_are_shown():
     assert rendered(harmless_text("![x](attachment:gone.png)", attachments))  # nbconvert raises for a missing one
 
 
+@pytest.mark.parametrize("text", ["# written", "written\n---", "# written-comment", "## written <b>", "# **written**"])
+def test_no_heading_takes_the_place_of_a_field_in_formgrader(text):
+    nb = after(new_markdown_cell(text, metadata=STUDENT), new_markdown_cell("# My answer\n\nwritten", metadata=WRITTEN))
+    assert not {element.get("id") for element in elements(rendered(nb.cells[0].source))} & {"written", "written-comment"}
+    assert nb.cells[1].source == "# My answer\n\nwritten"
+
+
 def test_a_text_without_end_is_cut_and_says_so():
     changed = harmless_text("word " * MOST_CHARACTERS)
     assert len(changed) < MOST_CHARACTERS + 200 and "left out" in changed

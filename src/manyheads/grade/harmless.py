@@ -25,7 +25,7 @@ _MOST_OPENED = 100  # math that is opened and never closed is slow to render
 
 def make_harmless(nb: NotebookNode) -> None:
     """Change an autograded notebook in place: the texts that a student may have written, and all outputs."""
-    left = MOST_RENDERED
+    left, reserved = MOST_RENDERED, _reserved(nb)
     for cell in nb.cells:
         if cell.cell_type == "code":
             cell["outputs"] = _outputs(cell.get("outputs", []))
@@ -34,7 +34,7 @@ def make_harmless(nb: NotebookNode) -> None:
                 cell["cell_type"] = "markdown"
                 cell["source"] = _fenced(cell.source[:MOST_CHARACTERS])
                 continue
-            cell["source"] = harmless_text(cell.source, cell.get("attachments"), render=len(cell.source) <= left)
+            cell["source"] = harmless_text(cell.source, cell.get("attachments"), reserved, len(cell.source) <= left)
             left -= min(len(cell.source), left)
     nb.metadata.pop("widgets", None)
 
@@ -42,6 +42,14 @@ def make_harmless(nb: NotebookNode) -> None:
 def _is_students(cell: NotebookNode) -> bool:
     meta = cell.metadata.get("manyheads")
     return is_solution(cell) or (isinstance(meta, dict) and meta.get("role") in ("student", "note"))
+
+
+def _reserved(nb: NotebookNode) -> frozenset[str]:
+    """Where Formgrader looks for its fields. A heading has its words for an id, and would take the place of a field."""
+    metas = [cell.metadata.get("nbgrader") for cell in nb.cells]
+    names = [str(meta["grade_id"]) for meta in metas if isinstance(meta, dict) and meta.get("grade_id")]
+    fields = [f"{name}{end}" for name in names for end in ("", "-comment", "_extra_credit")]
+    return frozenset([*fields, "statusmessage", "notebook", "notebook-container"])
 
 
 # ---- texts ----------------------------------------------------------------------------------------------------
@@ -67,22 +75,23 @@ _ANY_MARK = re.compile(r"[<>&\[\]\\`~!$]")
 _UNCLOSED_MATH = re.compile(r"\\\\[(\[]|\\begin")
 
 
-def harmless_text(text: str, attachments: dict | None = None, render: bool = True) -> str:
+def harmless_text(text: str, attachments: dict | None = None, reserved: frozenset[str] = frozenset(),
+                  render: bool = True) -> str:
     """Markdown that renders without anything that could run, spy or cover the page; unchanged if it does already.
 
-    Each step takes more than the one before, until the rendered page is seen to be harmless. Without ``render`` the
-    text is shown as code.
+    Each step takes more than the one before, until the rendered page is seen to be harmless. No heading gets one of
+    the ``reserved`` ids. Without ``render`` the text is shown as code.
     """
     if len(text) > MOST_CHARACTERS:
         gone = len(text) - MOST_CHARACTERS
         text = f"{text[:MOST_CHARACTERS]}\n\n({gone} characters more are left out here. The hand-in itself has them.)"
-    if not _ANY_MARK.search(text):
+    if not _ANY_MARK.search(text) and not any(name in text for name in reserved):
         return text
     attachments = attachments or {}
     if render and len(_UNCLOSED_MATH.findall(text)) <= _MOST_OPENED:
         for step in (_gently, _without_tags, _plain):
             changed = step(text, attachments)
-            if is_harmless(changed, attachments):
+            if is_harmless(changed, attachments, reserved):
                 return changed
     return _fenced(text)
 
@@ -101,7 +110,7 @@ def _without_tags(text: str, attachments: dict) -> str:
 
 def _plain(text: str, attachments: dict) -> str:
     """Every character that could begin something in markdown or HTML as an entity, in code too."""
-    return re.sub(r"[<&\[\]\\$`!]", lambda found: f"&#{ord(found[0])};", text)
+    return re.sub(r"[<&\[\]\\$`!#]", lambda found: f"&#{ord(found[0])};", text)
 
 
 def _outside_code(text: str, attachments: dict, keep_tags: bool) -> str:
@@ -180,7 +189,7 @@ _LINK = re.compile(r"(?:https?://|mailto:|attachment:|#|[^:/?#]*(?:[/?#]|$))", r
 _STYLE = re.compile(r"text-align: ?(left|right|center);?")
 
 
-def is_harmless(text: str, attachments: dict | None = None) -> bool:
+def is_harmless(text: str, attachments: dict | None = None, reserved: frozenset[str] = frozenset()) -> bool:
     """Whether nbconvert renders this markdown into a page in which nothing runs, and that it does not break."""
     try:
         rendered = MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=attachments or {})).render(text)
@@ -191,7 +200,7 @@ def is_harmless(text: str, attachments: dict | None = None) -> bool:
     body = page.find("body")
     if body is None or [child.tag for child in body] != ["div", "section"] or len(body[1]) or body.text or body[0].tail:
         return False
-    return _all_harmless(body[0], in_code=False)
+    return _all_harmless(body[0], in_code=False) and not any(element.get("id") in reserved for element in body[0].iter())
 
 
 def _all_harmless(element, in_code: bool) -> bool:

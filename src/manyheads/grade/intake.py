@@ -32,8 +32,8 @@ from manyheads.course.lesson import asked_names
 from manyheads.course.stubs import StubSolutions
 
 MOST_BYTES = 64 * 2**20  # of a notebook file: outputs may be large, they are thrown away
-MOST_TEXT = 4 * 2**20  # characters in all cells together
-MOST_CELLS = 5_000
+MOST_TEXT = 2 * 2**20  # characters in all cells together
+MOST_CELLS = 2_000
 MOST_VALUES = 8_000_000  # in the whole file: small ones need much more memory than their text
 DEEPEST = 100  # brackets in brackets; a notebook has fewer than ten
 MOST_FILE_BYTES = 10 * 2**20  # of all other files together
@@ -722,7 +722,10 @@ class Intake(NbGraderPreprocessor):
         source = self._source(who)
         if self._differs(who, source):
             raise NbGraderException(f"the gradebook does not match source/{who['assignment']}: run `manyheads gradebook sync`")
-        new, repaired = rebuild(nb, source)
+        try:  # nbgrader reads cells of which parts are missing
+            new, repaired = rebuild(parse(json.dumps(nb).encode()), source)
+        except Unreadable as problem:
+            raise NbGraderException(f"{who['notebook']}: {problem}") from None
         for sentence in repaired:
             self.log.warning("%s, %s: %s", who["student"], who["notebook"], sentence)
         new.metadata["manyheads"] = {**new.metadata.get("manyheads", {}), "repaired": repaired}
