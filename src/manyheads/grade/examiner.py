@@ -8,6 +8,7 @@ import ast
 import hashlib
 import random
 import re
+import signal
 import socket
 import time
 from dataclasses import asdict, dataclass, field
@@ -26,6 +27,7 @@ from .remote import CellTimeoutError, Process, Remote, StudentProcessDied
 from .shell import Shell
 
 GRADED, TIMED_OUT, CRASHED, NOT_ATTEMPTED, BY_HAND = "graded", "timed out", "crashed", "not attempted", "by hand"
+SECONDS_OF_OUR_OWN = 120  # beyond what student code may take
 MOST_PROCESSES = 12  # for one submission: each dead one is replaced, and the cells before are run again
 
 
@@ -50,6 +52,7 @@ def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes]
     """Grade a submission. Returns the fields of :class:`.isolation.Graded` and the notebook. Raises Unreadable."""
     started = time.monotonic()
     settings = Settings.from_dict(order["settings"])
+    signal.alarm(int(settings.seconds_in_all) + SECONDS_OF_OUR_OWN)  # ends this process, and its students with it
     right = nbformat.v4.reads(source.decode())
     if order["intake"]:
         nb, repaired = intake.rebuild(intake.parse(submission), right)

@@ -15,6 +15,7 @@ from . import frames, wire
 from .isolation import Settings
 
 MOST_ITEMS = 10_000  # handles of one student process
+_MISTAKE = re.compile(r"[\w :,;.'()√·-]{1,80}")
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}")
 
 
@@ -222,7 +223,8 @@ def _rebuilt(told: object) -> Exception:
             pass
         case _:
             raise wire.Malformed("not an exception")
-    mistake = told.get("mistake") if type(told.get("mistake")) is str else None
+    mistake = told.get("mistake")
+    mistake = mistake if type(mistake) is str and _MISTAKE.fullmatch(mistake) else None
     if "NotRight" in kinds:
         problem = NotRight(said, mistake=mistake)
     elif "NotAttempted" in kinds:
