@@ -15,7 +15,7 @@ from . import frames, wire
 from .isolation import Settings
 
 MOST_ITEMS = 10_000  # handles of one student process
-_MISTAKE = re.compile(r"[\w :,;.'()√·-]{1,80}")
+_MISTAKE = re.compile(r"[\w =:,;.'()√·-]{1,80}")
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}")
 
 
