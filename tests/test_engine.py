@@ -20,12 +20,15 @@ from small_class import LESSON, RIGHT, released, small_course
 from test_record import tables
 
 from manyheads.cli import main
+from manyheads.course import sample
+from manyheads.course.build import build_into
 from manyheads.course.lesson import Course
 from manyheads.grade import engine, intake
 from manyheads.grade.intake import grade_id
 from manyheads.grade.isolation import Broken, Graded, Question, Settings
 from manyheads.grade.nbgrading import Nbgrader
 from manyheads.grade.record import Ledger, database
+from manyheads.grade.sandbox import probe
 
 VERSION = "the grader as it is"
 TESTS = ("test_double_values", "test_double_kinds", "test_answer")
@@ -207,6 +210,8 @@ def test_what_cannot_be_graded_has_a_named_status_and_costs_nobody_else_anything
     hand_in(course, "empty").unlink()
     hand_in(course, "renamed", name="small (1).ipynb")
     (course.root / "submitted" / "ada" / "smal").mkdir()
+    (course.root / "submitted" / "file").mkdir()
+    (course.root / "submitted" / "file" / LESSON).write_text("no folder")
     os.mkdir(os.fsencode(course.root / "submitted") + b"/\xff\xfe")
     os.mkdir(os.fsencode(course.root / "submitted") + b"/\xff\xfe/" + LESSON.encode())
     result = CliRunner().invoke(main, ["grade", "--workers", "2"])
@@ -215,6 +220,7 @@ def test_what_cannot_be_graded_has_a_named_status_and_costs_nobody_else_anything
     assert "broken small: failed: the examiner ended without an answer" in said
     assert "cut small: unreadable: the file is cut off" in said
     assert "empty small: missing: no notebook small.ipynb was handed in" in said
+    assert "file small: unreadable: where the hand-in folder should be there is a file" in said
     assert "ada smal: missing: there is no lesson of this name" in said
     assert r"\udcff\udcfe small: failed: the folder's name is not UTF-8" in said
     assert "graded 2 in" in said and "skipped 1 up to date" in said
@@ -332,17 +338,29 @@ def test_only_one_run_at_a_time(course):
     assert CliRunner().invoke(main, ["grade"]).exit_code == 0
 
 
+def test_what_was_taken_out_of_the_gradebook_is_graded_again(course):
+    with Nbgrader(course).gradebook() as gradebook:
+        gradebook.remove_submission(LESSON, "zoe")
+    assert grade(course).graded == 1 and points(course, "zoe")["test_answer"] == 1
+
+
 def test_the_grader_and_its_settings_count():
     full, none = Settings(), Settings(level="none")
     assert engine.version(full) == engine.version(full) != engine.version(none)
 
 
 def test_a_wrong_name_is_said_in_one_line(course):
+    (course.root / "submitted" / "xi").mkdir()
     for arguments, said in ((["other"], "Error: there is no lesson other in source/: there are small\n"),
                             (["--student", "yan"], "Error: there is no folder submitted/yan\n"),
                             (["--restore", "x.db"], "Error: there is no copy x.db; the newest ones in ")):
         result = CliRunner().invoke(main, ["grade", *arguments])
         assert result.exit_code == 1 and result.output.startswith(said) and result.output.count("\n") == 1
+    assert "nothing was handed in for small" in CliRunner().invoke(main, ["grade", "small", "--student", "xi"]).output
+    (course.root / "gradebook.db").write_bytes(b"no database at all " * 100)
+    result = CliRunner().invoke(main, ["grade"])
+    assert result.output == ("Error: the gradebook cannot be used (file is not a database): "
+                             "put a copy back with `manyheads grade --restore latest`\n")
     shutil.rmtree(course.root / "submitted")
     assert "nothing was handed in" in CliRunner().invoke(main, ["grade"]).output
 
@@ -355,6 +373,28 @@ def test_the_way_back(course):
     result = CliRunner().invoke(main, ["grade", "--restore", "latest"])
     assert result.exit_code == 0 and tables(database(course)) == before, result.output
     assert grade(course).graded == 1 and tables(database(course)) == after
+
+
+@pytest.mark.slow
+def test_one_real_examiner_and_many_give_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "version", lambda settings: VERSION)
+    lesson, settings = "01_motivation", Settings(level=probe().level)
+    one = build_into(tmp_path / "one", [lesson])
+    for student in sample.STUDENTS:
+        Nbgrader(one).hand_in(lesson, student.name, sample.hand_in(one, lesson, student.name))
+    shutil.copytree(one.root, tmp_path / "many")
+    many = Course(tmp_path / "many")
+    assert grade(one, workers=1, settings=settings).graded == len(sample.STUDENTS)
+    assert grade(many, workers=4, settings=settings).graded == len(sample.STUDENTS)
+    assert tables(database(one)) == tables(database(many))
+    asked = [Ledger(database(course)) for course in (one, many)]
+    first, second = ([one.questions for one in ledger.entries()] for ledger in asked)
+    assert first == second
+    right = asked[0].entry(lesson, "all-right").questions
+    assert all(question.points == question.of for question in right.values() if question.points is not None)
+    assert {question.points for question in asked[0].entry(lesson, "blank").questions.values()} == {0}
+    for ledger in asked:
+        ledger.close()
 
 
 # ---- a run in a process of its own, to be killed

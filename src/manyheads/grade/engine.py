@@ -173,8 +173,14 @@ def grade(course: Course, lessons: Iterable[str] = (), students: Iterable[str] =
     outcome, settings = Outcome(), settings or Settings()
     with only_one(course), (workshop or Workshop)(settings) as examiners:
         run = _Run(course, list(lessons), list(students), workers, force, settings, watch or Watch(), outcome, examiners)
-        with contextlib.closing(run):
+        try:
             run.all()
+        except (Busy, DatabaseError) as problem:
+            why = getattr(problem, "orig", None) or problem
+            way = ": put a copy back with `manyheads grade --restore latest`" if type(problem) is DatabaseError else ""
+            raise Stop(f"the gradebook cannot be used ({why}){way}") from problem
+        finally:
+            run.close()
     outcome.seconds = time.monotonic() - started
     return outcome
 
@@ -241,8 +247,9 @@ class _Run:
         self.ledger = Ledger(self.db_url)
         self.recorder: Recorder | None = None
         self.grader = version(settings)
-        self.only_lessons, self.only_students = lessons, students
+        self.only_lessons, self.only_students = list(dict.fromkeys(lessons)), list(dict.fromkeys(students))
         self.lessons: dict[str, Lesson] = {}
+        self.copied = False  # whether a copy of the gradebook was made
         self.stop = threading.Event()
 
     def close(self) -> None:
@@ -283,21 +290,31 @@ class _Run:
             raise Stop(f"nothing was handed in: {submitted} holds no folder of a student")
         if strange := [name for name in self.only_students if name not in there]:
             raise Stop(f"there is no folder submitted/{strange[0]}")
+        wanted = self.only_lessons or known
         found = []
         for student in self.only_students or there:
-            for path in sorted((submitted / student).iterdir()):
-                if path.name.startswith(".") or not path.is_dir():
-                    continue
-                if path.name in (self.only_lessons or known) and not _is_text(student):
-                    self._trouble(path.name, student, FAILED, "the folder's name is not UTF-8, so no gradebook can hold it")
-                elif path.name in (self.only_lessons or known):
+            try:
+                held = sorted(path for path in (submitted / student).iterdir() if not path.name.startswith("."))
+            except OSError as problem:
+                self._trouble("all lessons", student, FAILED, f"the folder cannot be opened ({problem.strerror})")
+                continue
+            for path in held:
+                if path.name in wanted and _is_text(student):
                     found.append((path.name, student))
-                elif path.name not in known:
+                elif path.name in wanted:
+                    self._trouble(path.name, student, FAILED, "the folder's name is not UTF-8, so no gradebook can hold it")
+                elif path.is_dir() and path.name not in known:
                     why = f"there is no lesson of this name: source/{path.name}/{path.name}.ipynb is missing"
                     self._trouble(path.name, student, MISSING, why)
+        if not found:
+            self._say("nothing was handed in" + (f" for {', '.join(self.only_lessons)}" if self.only_lessons else ""))
         for lesson in sorted({lesson for lesson, _ in found}):
             students_own = self.converter.exclude_overwriting.get(lesson, ())
-            self.lessons[lesson] = Lesson.read(self.course, lesson, students_own)
+            try:
+                self.lessons[lesson] = Lesson.read(self.course, lesson, students_own)
+            except (ValueError, KeyError, AttributeError) as problem:
+                why = f"source/{lesson}/{lesson}.ipynb cannot be read ({type(problem).__name__}: {problem})"
+                raise Stop(f"{why}: build the lesson again") from problem
         return sorted(found)
 
     def _bring_up(self) -> None:
@@ -310,8 +327,9 @@ class _Run:
         if not changed:
             return
         for line in sync(self.course, changed):
-            if not line.endswith("up to date"):
+            if not line.endswith("up to date") and "grade them again" not in line:  # which is what we do
                 self._say(line)
+            self.copied = self.copied or line.startswith("gradebook copied")
         recorder = Recorder(self.db_url, self.config)
         recorder.remember_synced({name: wanted[name] for name in changed})
         recorder.close()
@@ -344,7 +362,7 @@ class _Run:
 
     def _back_up(self) -> None:
         file = file_of(self.db_url)
-        if file is not None:  # a database server has backups of its own
+        if file is not None and not self.copied:  # a database server has backups of its own
             copy = back_up(file, self.course.root / FOLDER)
             self._say(f"gradebook copied to {FOLDER}/{copy.name}")
 
@@ -451,9 +469,11 @@ class _Run:
                 self.outcome.stopped = self.stop.is_set()
         finally:
             self.stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             self.examiners.close()
-            pool.shutdown(cancel_futures=True)
-            self._clear_up()
+            pool.shutdown()
+            with contextlib.suppress(DatabaseError):  # then the next run does it
+                self._clear_up()
 
     def _write(self, future: "Future[_Done]") -> None:
         """Write down what became of one submission. Raises Stop."""
@@ -465,8 +485,8 @@ class _Run:
             if done.waiting is None:
                 self._note(done)
         except (Busy, OSError, DatabaseError) as problem:
-            said = str(getattr(problem, "orig", None) or problem)
-            raise Stop(f"stopped: {said}; {self.outcome.graded} graded are kept, run again to go on") from problem
+            why = getattr(problem, "orig", None) or problem
+            raise Stop(f"stopped: {why}; {self.outcome.graded} graded are kept, run again to go on") from problem
         self.outcome.writing += time.monotonic() - begun
 
     def _save(self, done: _Done) -> _Done:

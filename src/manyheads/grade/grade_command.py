@@ -4,6 +4,7 @@ import contextlib
 import os
 import threading
 import time
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -54,7 +55,8 @@ def grade(lessons: tuple[str, ...], students: tuple[str, ...], workers: int | No
         if restore is not None:
             _restore(course, restore)
             return
-        outcome = _grade(course, lessons, students, workers or _cores(), force, level, console)
+        named = [Path(lesson).stem for lesson in lessons]  # also lessons/02_head_split.md
+        outcome = _grade(course, named, students, workers or _cores(), force, level, console)
     except KeyboardInterrupt:
         click.echo("stopped; what was graded is kept; run again to go on", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
@@ -171,8 +173,10 @@ class _Display:
     def _show(self) -> None:
         if (bar := self.bar) is not None:
             with self.lock:
-                names = ", ".join(f"{_shown(student)} {_shown(lesson)}" for lesson, student in self.now)
-            bar.update(bar.task_ids[0], description=escape(names))
+                names = [f"{_shown(student)} {_shown(lesson)}" for lesson, student in self.now]
+            room = max(1, (self.console.width - 60) // 30)
+            more = f" and {len(names) - room} more" if len(names) > room else ""
+            bar.update(bar.task_ids[0], description=escape(", ".join(names[:room]) + more))
 
 
 def summary(outcome, workers: int, console: Console) -> None:

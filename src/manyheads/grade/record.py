@@ -244,13 +244,21 @@ class Ledger:
             return {row.lesson: row.digest for row in connection.execute(select(_synced)) if row.lesson in known}
 
     def states(self) -> dict[tuple[str, str], tuple[str, str, str]]:
-        """(Lesson, student) -> status, digest and reason, of all hand-ins."""
+        """(Lesson, student) -> status, digest and reason, of all hand-ins.
+
+        Without those whose grade somebody has removed from nbgrader's tables since.
+        """
         if not self._there():
             return {}
         columns = [_submissions.c[name] for name in ("lesson", "student", "status", "digest", "reason")]
+        assignment = Assignment.__table__
+        held = select(assignment.c.name, _handed_in.c.student_id).join(
+            assignment, assignment.c.id == _handed_in.c.assignment_id)
         with self._engine.connect() as connection:
+            in_gradebook = {(row.name, row.student_id) for row in connection.execute(held)}
             return {(row.lesson, row.student): (row.status, row.digest, row.reason)
-                    for row in connection.execute(select(*columns))}
+                    for row in connection.execute(select(*columns))
+                    if row.status != GRADED or (row.lesson, row.student) in in_gradebook}
 
     def places(self, names: Iterable[str]) -> dict[str, tuple[str, str]]:
         """The (lesson, student) whose grade was written with these names of waiting folders."""
@@ -519,8 +527,10 @@ def _known_digests(connection: Connection, hand_in: HandIn) -> dict[str, str]:
 def _save_grades(connection: Connection, lesson: _Lesson, notebook_id: str, scores: dict[str, float | None],
                  changed: Callable[[str], bool]) -> tuple[dict[str, float | None], float]:
     """Write the automatic scores; return those of before, and the points of the whole notebook."""
+    # By cell and notebook, which nbgrader has an index for: the notebook alone would mean a look at the whole table.
+    cells = _grades.c.cell_id.in_(lesson.graded.values())
     held = {row.cell_id: row for row in
-            connection.execute(select(_grades).where(_grades.c.notebook_id == notebook_id))}
+            connection.execute(select(_grades).where(cells, _grades.c.notebook_id == notebook_id))}
     new, updated, before, points = [], [], {}, 0.0
     for name, cell_id in lesson.graded.items():
         row, auto = held.get(cell_id), scores.get(name)
@@ -550,9 +560,10 @@ def _save_grades(connection: Connection, lesson: _Lesson, notebook_id: str, scor
 
 
 def _save_comments(connection: Connection, lesson: _Lesson, notebook_id: str, no_response: dict[str, bool]) -> None:
+    cells = _comments.c.cell_id.in_(lesson.commented.values())
     held = {row.cell_id: row for row in
             connection.execute(select(_comments.c.id, _comments.c.cell_id, _comments.c.auto_comment)
-                               .where(_comments.c.notebook_id == notebook_id))}
+                               .where(cells, _comments.c.notebook_id == notebook_id))}
     new, updated = [], []
     for name, cell_id in lesson.commented.items():
         auto = "No response." if no_response.get(name) else None
