@@ -1,31 +1,30 @@
 """Attacks on the door between the student's process and the examiner: what is sent back, raised, or written to it."""
 
-from .case import CRASHED, GRADED, NOT_ATTEMPTED, TIMED_OUT, Bank
+from .case import ANY, CRASHED, GRADED, NOT_ATTEMPTED, TIMED_OUT, Bank, but
 
 CASES = Bank("border")
-_LOST = (CRASHED, TIMED_OUT, GRADED, NOT_ATTEMPTED)
 
 # ---- results ----
 
 CASES.cells("huge-tensor", lost="softmax split", answers={
     "softmax": "def softmax(row):\n    return torch.zeros(1).expand(10**10)",
     "split": "def split(x, heads):\n    return torch.empty(10**6, 10**6, device='meta')"},
-    says={"softmax": _LOST, "split": _LOST})
+    says={"softmax": ANY, "split": ANY})
 
 CASES.cells("huge-numbers", lost="double twice answer", answers={
     "double": "def double(x):\n    return 10**100_000", "twice": "def twice(f, x):\n    return 'x' * 300_000_000",
-    "answer": "answer = (1 << 10**7, 7)"}, says={"double": _LOST, "twice": _LOST, "answer": _LOST})
+    "answer": "answer = (1 << 10**7, 7)"}, says={"double": ANY, "twice": ANY, "answer": ANY})
 
 CASES.cells("huge-list", lost="double", answers={"double": "def double(x):\n    return [0] * 50_000_000"},
-            says={"double": _LOST})
+            says={"double": ANY})
 
 CASES.cells("deep-result", lost="double answer", answers={
     "double": "def double(x):\n    deep = []\n    for _ in range(100_000):\n        deep = [deep]\n    return deep",
-    "answer": "answer = ()\nfor _ in range(100_000):\n    answer = (answer,)"}, says={"double": _LOST, "answer": _LOST})
+    "answer": "answer = ()\nfor _ in range(100_000):\n    answer = (answer,)"}, says={"double": ANY, "answer": ANY})
 
 CASES.cells("wide-and-deep-result", lost="double", answers={
     "double": "def double(x):\n    wide = [1]\n    for _ in range(40):\n        wide = [wide, wide]\n    return wide"},
-    says={"double": _LOST})
+    says={"double": ANY})
 
 CASES.cells("result-in-itself", lost="double twice", answers={
     "double": "def double(x):\n    loop = []\n    loop.append(loop)\n    return loop",
@@ -33,22 +32,22 @@ CASES.cells("result-in-itself", lost="double twice", answers={
 
 CASES.cells("endless-iterator", lost="double twice", answers={
     "double": "import itertools\ndef double(x):\n    return itertools.count()",
-    "twice": "def twice(f, x):\n    while True:\n        yield x"}, says={"double": _LOST, "twice": _LOST})
+    "twice": "def twice(f, x):\n    while True:\n        yield x"}, says={"double": ANY, "twice": ANY})
 
 CASES.cells("iterator-that-fails", lost="double twice", answers={
     "double": "def double(x):\n    yield 8642\n    raise SystemExit(0)",
     "twice": "class Slow:\n    def __iter__(self):\n        return self\n    def __next__(self):\n        while True:\n"
-             "            pass\ndef twice(f, x):\n    return Slow()"}, says={"double": _LOST, "twice": _LOST})
+             "            pass\ndef twice(f, x):\n    return Slow()"}, says={"double": ANY, "twice": ANY})
 
 CASES.cells("odd-tensors", lost="softmax split", answers={
     "softmax": "def softmax(row):\n    return torch.softmax(row, 0).to_sparse() if len(row) == 3 else torch.softmax(row, 0).to(torch.complex64)",
     "split": "def split(x, heads):\n    return torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])"},
-    says={"softmax": _LOST, "split": _LOST})
+    says={"softmax": ANY, "split": ANY})
 
 CASES.cells("quantised-and-masked", lost="softmax split", answers={
     "softmax": "def softmax(row):\n    return torch.quantize_per_tensor(row, 0.1, 0, torch.qint8)",
     "split": "def split(x, heads):\n    import numpy as np\n    return np.ma.masked_all((2, 3, 5, 2))"},
-    says={"softmax": _LOST, "split": _LOST})
+    says={"softmax": ANY, "split": ANY})
 
 CASES.cells("numpy-objects", lost="double softmax", answers={
     "double": "import numpy as np\ndef double(x):\n    return np.array([lambda: 0, {}], dtype=object)",
@@ -68,16 +67,15 @@ CASES.cells("functions-for-results", lost="double softmax scale twice", answers=
     "double": "def double(x):\n    return Scale", "softmax": "def softmax(row):\n    return softmax",
     "scale": "class Scale:\n    def __new__(cls, width):\n        return Scale\n    @classmethod\n    def load_state_dict(cls, given):\n"
              "        pass",
-    "twice": "def twice(f, x):\n    return f"}, says={"scale": _LOST})
+    "twice": "def twice(f, x):\n    return f"}, says={"scale": ANY})
 
-CASES.cells("handles-for-answers", lost="double softmax answer", answers={
+CASES.cells("handles-for-answers", answers={
     "double": "def double(x):\n    return nn.Linear(2, 2)", "softmax": "softmax = nn.Softmax(dim=0)",
-    "answer": "answer = nn.Linear(4, 7)"}, points={
-        "test_double": 0.0, "test_softmax": 2.0, "test_split": 2.0, "test_scale": 2.0, "test_twice": 1.0, "test_answer": 0.0})
+    "answer": "answer = nn.Linear(4, 7)"}, lost="double answer")
 
 CASES.cells("names-that-are-gone", lost="double answer", answers={"double": "def double(x):\n    return 2 * x\ndel double",
                                                                   "answer": "answer = (4, 7)\ndel answer"},
-            says={"double": _LOST, "answer": _LOST})
+            says={"double": ANY, "answer": ANY})
 
 CASES.cells("result-that-changes", lost="double", answers={"double": """
 class Sly(int):
@@ -97,7 +95,7 @@ CASES.cells("encoding-that-hangs", lost="double twice", answers={
     "double": "class Hang(list):\n    def __iter__(self):\n        while True:\n            pass\n    __len__ = __getitem__ = __iter__\n"
               "def double(x):\n    return Hang()",
     "twice": "class Hang(dict):\n    def items(self):\n        while True:\n            pass\n    keys = __iter__ = items\n"
-             "def twice(f, x):\n    return Hang()"}, says={"double": _LOST, "twice": _LOST})
+             "def twice(f, x):\n    return Hang()"}, says={"double": ANY, "twice": ANY})
 
 # ---- exceptions ----
 
@@ -117,23 +115,23 @@ CASES.cells("base-exceptions", lost="double softmax split scale twice", answers=
     "double": "def double(x):\n    raise SystemExit(0)", "softmax": "def softmax(row):\n    raise KeyboardInterrupt",
     "split": "def split(x, heads):\n    raise GeneratorExit", "twice": "def twice(f, x):\n    raise StopIteration(49)",
     "scale": "class Calm(BaseException):\n    pass\nclass Scale(nn.Module):\n    def __init__(self, width):\n        raise Calm"},
-    says=dict.fromkeys(("double", "softmax", "split", "scale", "twice"), _LOST))
+    says=dict.fromkeys(("double", "softmax", "split", "scale", "twice"), ANY))
 
 CASES.cells("more-base-exceptions", lost="double softmax split twice", answers={
     "double": "import asyncio\ndef double(x):\n    raise asyncio.CancelledError",
     "softmax": "def softmax(row):\n    raise BaseExceptionGroup('many', [KeyboardInterrupt(), SystemExit(0)])",
     "split": "def split(x, heads):\n    raise MemoryError", "twice": "def twice(f, x):\n    raise RecursionError"},
-    says=dict.fromkeys(("double", "softmax", "split", "twice"), _LOST))
+    says=dict.fromkeys(("double", "softmax", "split", "twice"), ANY))
 
 CASES.cells("exceptions-of-the-grader", lost="double softmax twice", answers={
     "double": "class CellTimeoutError(TimeoutError):\n    pass\ndef double(x):\n    raise CellTimeoutError()",
     "softmax": "class StudentProcessDied(Exception):\n    pass\ndef softmax(row):\n    raise StudentProcessDied()",
     "twice": "def twice(f, x):\n    raise EOFError('the socket is closed')"},
-    says={"double": _LOST, "softmax": _LOST, "twice": _LOST})
+    says={"double": ANY, "softmax": ANY, "twice": ANY})
 
 CASES.cells("exception-with-a-huge-message", lost="double twice", answers={
     "double": "def double(x):\n    raise ValueError('x' * 20_000_000)",
-    "twice": "def twice(f, x):\n    raise ValueError(*range(1_000_000))"}, says={"double": _LOST, "twice": _LOST})
+    "twice": "def twice(f, x):\n    raise ValueError(*range(1_000_000))"}, says={"double": ANY, "twice": ANY})
 
 CASES.cells("exception-with-a-page", lost="double twice", answers={
     "double": "def double(x):\n    raise ValueError('\\x1b[31mred\\x1b]0;title\\x07 <script>alert(1)</script> /etc/passwd @ROOT@/source')",
@@ -145,7 +143,7 @@ CASES.cells("exception-that-cannot-be-told", lost="double softmax twice", answer
                "def softmax(row):\n    raise Endless()",
     "twice": "class Wrong(ValueError):\n    __str__ = lambda self: 3\n    args = property(lambda self: 1 / 0)\n"
              "    __traceback__ = property(lambda self: 1 / 0)\ndef twice(f, x):\n    raise Wrong()"},
-    says={"double": _LOST, "softmax": _LOST, "twice": _LOST})
+    says={"double": ANY, "softmax": ANY, "twice": ANY})
 
 CASES.cells("chain-of-exceptions", lost="double", answers={"double": """
 def double(x):
@@ -158,12 +156,12 @@ def double(x):
     problem.__context__ = loop
     loop.__context__ = problem
     raise problem
-"""}, says={"double": _LOST})
+"""}, says={"double": ANY})
 
 # A dead process, a hang or a lie is no ValueError: of split's two points none is for these.
 CASES.cells("dies-where-an-error-is-wanted", lost="", answers={
     "split": "import os\ndef split(x, heads):\n    if heads == 4:\n        os._exit(1)\n    return torch.zeros(2, 2, 3, 2)"},
-    points={"test_double": 2.0, "test_softmax": 2.0, "test_split": 0.0, "test_scale": 2.0, "test_twice": 1.0, "test_answer": 1.0},
+    points=but(split=0.0),
     says={"split": (CRASHED,)})
 
 CASES.cells("hangs-where-an-error-is-wanted", answers={
@@ -175,26 +173,26 @@ CASES.cells("hangs-where-an-error-is-wanted", answers={
 CASES.cells("arguments-of-another-size", lost="double softmax", answers={
     "double": "def double(x):\n    if type(x) is list:\n        x.extend([0] * 3_000_000)\n    return x",
     "softmax": "def softmax(row):\n    row.resize_(0)\n    row.set_(torch.zeros(10**6).untyped_storage())\n    return row"},
-    says={"double": _LOST, "softmax": _LOST})
+    says={"double": ANY, "softmax": ANY})
 
 CASES.cells("arguments-of-another-kind", lost="softmax split", answers={
     "softmax": "def softmax(row):\n    row.data = torch.zeros(3, 3, dtype=torch.complex128)\n    return row",
     "split": "def split(x, heads):\n    x.__class__ = nn.Parameter\n    x.data = torch.zeros(1).expand(10**9)\n    return x"},
-    says={"softmax": _LOST, "split": _LOST})
+    says={"softmax": ANY, "split": ANY})
 
 CASES.cells("arguments-in-themselves", lost="double", answers={
     "double": "def double(x):\n    if type(x) is list:\n        x[:] = [x, lambda: 0, object()]\n    return x"},
-    says={"double": _LOST})
+    says={"double": ANY})
 
 # ---- functions of the examiner ----
 
 CASES.cells("callback-called-for-ever", lost="twice", answers={
-    "twice": "def twice(f, x):\n    while True:\n        f(x)"}, says={"twice": _LOST})
+    "twice": "def twice(f, x):\n    while True:\n        f(x)"}, says={"twice": ANY})
 
 CASES.cells("callback-with-anything", lost="twice", answers={
     "twice": "def twice(f, x):\n    for odd in (object(), 10**5000, [[]] * 10**6, lambda: 0, 'x' * 10**8, f, None, torch.zeros(1)):\n"
              "        try:\n            f(odd)\n        except BaseException:\n            pass\n    return f"},
-    says={"twice": _LOST})
+    says={"twice": ANY})
 
 CASES.cells("callback-looked-into", lost="twice", answers={
     "twice": """
@@ -203,7 +201,7 @@ def twice(f, x):
         print(name, str(getattr(f, name, None))[:500])
     f.__class__ = type(f)
     return getattr(f, "__globals__", {}).get("expected", 0)
-"""}, says={"twice": _LOST})
+"""}, says={"twice": ANY})
 
 CASES.cells("callback-kept", lost="twice", answers={
     "twice": """
@@ -214,11 +212,10 @@ def twice(f, x):
     threading.Thread(target=lambda: [f(number) for number in range(10**6)], daemon=True, name="calls").start()
     return kept[0](x)
 """}, last="try:\n    print(kept[0](1))\nexcept BaseException as problem:\n    print(type(problem).__name__)",
-    says={"twice": _LOST, "answer": _LOST}, points={
-        "test_double": 2.0, "test_softmax": 2.0, "test_split": 2.0, "test_scale": 2.0, "test_twice": 0.0, "test_answer": None})
+    says={"twice": ANY, "answer": ANY}, points=but(twice=0.0, answer=None))
 
 CASES.cells("callback-in-a-circle", lost="twice", answers={
-    "twice": "def twice(f, x):\n    return twice(lambda number: twice(f, number), x)"}, says={"twice": _LOST})
+    "twice": "def twice(f, x):\n    return twice(lambda number: twice(f, number), x)"}, says={"twice": ANY})
 
 # ---- the socket itself ----
 
@@ -236,13 +233,13 @@ def sockets():
 """
 
 # The attack is made in a call, so the earlier answers stay. What comes after may be lost with the process.
-_AFTER = {"test_double": 2.0, "test_softmax": 0.0, "test_split": 2.0, "test_scale": 2.0, "test_twice": 1.0, "test_answer": 1.0}
+_AFTER = but(softmax=0.0)
 
 
 def _on_the_socket(name: str, attack: str, **facts) -> None:
     lines = "\n".join(f"    {line}" for line in attack.strip("\n").split("\n"))
     CASES.cells(name, own=SOCKETS, answers={"softmax": f"def softmax(row):\n{lines}\n    return row"}, points=_AFTER,
-                says={"softmax": _LOST}, **facts)
+                says={"softmax": ANY}, **facts)
 
 
 _on_the_socket("garbage-on-the-socket", """

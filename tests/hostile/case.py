@@ -18,6 +18,8 @@ NOTHING = dict.fromkeys(QUESTIONS, 0.0)
 
 # What the grader may call a question.
 GRADED, CRASHED, TIMED_OUT, NOT_ATTEMPTED = "graded", "crashed", "timed out", "not attempted"
+ANY = (GRADED, CRASHED, TIMED_OUT, NOT_ATTEMPTED)
+ALL_ANY = dict.fromkeys(QUESTIONS, ANY)
 
 # Path in the hand-in folder -> the bytes of a file, or what makes something odder at that path.
 Files = dict[str, bytes | Callable[[Path], object]]
@@ -121,6 +123,11 @@ def _facts(facts: dict) -> dict:
                      (status,) if isinstance(status, str) else tuple(status)
                      for question, status in facts.get("says", {}).items()}
     return facts
+
+
+def but(**changed: float | None) -> dict[str, float | None]:
+    """All points but these."""
+    return QUESTIONS | {f"test_{question}": points for question, points in changed.items()}
 
 
 def name_of(cell: NotebookNode) -> str | None:

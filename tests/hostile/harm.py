@@ -4,10 +4,10 @@ What is hurt is the question in which it happens and no other: a cell of the stu
 kills or hangs its process costs that answer. The dangerous ones make sure of being in a process namespace of their own.
 """
 
-from .case import CRASHED, GRADED, NOT_ATTEMPTED, TIMED_OUT, Bank
+from .case import ALL_ANY, ANY, CRASHED, GRADED, TIMED_OUT, Bank, but
+from .lesson import QUESTIONS
 
 CASES = Bank("harm")
-_LOST = (CRASHED, TIMED_OUT, GRADED, NOT_ATTEMPTED)
 
 # In a namespace of its own the first process has the number 1, or is a child of that.
 GUARD = """
@@ -29,7 +29,7 @@ CASES.cells("exit-in-every-call", answers={
     lost="double softmax split scale twice",
     says=dict.fromkeys(("double", "softmax", "split", "scale", "twice"), (CRASHED,)), covers="F06")
 CASES.cells("sys-exit", own="import sys\nsys.exit(0)", answers={"double": "def double(x):\n    exit()"}, lost="double",
-            says={"double": _LOST})
+            says={"double": ANY})
 CASES.cells("quit", own="quit()", before="softmax", last="exit")
 CASES.cells("segfault", own="import ctypes\nctypes.string_at(0)", answers={
     "double": "import ctypes\ndef double(x):\n    ctypes.string_at(1)"}, lost="double", says={"double": (CRASHED,)}, covers="F06")
@@ -38,8 +38,7 @@ CASES.cells("abort", own="import os\nos.abort()", before="answer", answers={
     says={"twice": (CRASHED,)}, covers="F06")
 CASES.cells("dies-after-a-while", answers={"double": "import os, threading\ndef double(x):\n"
             "    if x == 4321:\n        threading.Timer(0.1, os._exit, [0]).start()\n    return 2 * x"},
-            points={"test_double": None, "test_softmax": None, "test_split": None, "test_scale": 2.0, "test_twice": 1.0,
-                    "test_answer": 1.0}, says=dict.fromkeys(("double", "softmax", "split"), _LOST))
+            points=but(double=None, softmax=None, split=None), says=dict.fromkeys(("double", "softmax", "split"), ANY))
 CASES.cells("kills-its-parent", own="import os, signal\nos.kill(os.getppid(), signal.SIGKILL)", covers="kills its parent process")
 CASES.cells("kills-everything", own=GUARD + """
 import signal
@@ -62,8 +61,7 @@ for pid in range(1, 40_000):
 CASES.cells("stops-itself", own="import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)")
 CASES.cells("stops-in-call", answers={"double": "import os, signal\ndef double(x):\n    os.killpg(os.getpgrp(), signal.SIGSTOP)\n"
                                                 "    os.kill(os.getpid(), signal.SIGTSTP)\n    return 2 * x"},
-            says={"double": _LOST}, points={"test_double": None, "test_softmax": 2.0, "test_split": 2.0, "test_scale": 2.0,
-                                            "test_twice": 1.0, "test_answer": 1.0})
+            says={"double": ANY}, points=but(double=None))
 
 # ---- hanging ----
 
@@ -102,8 +100,8 @@ CASES.cells("sleeps-within-each-limit", answers={
         "softmax": "def softmax(row):\n    time.sleep(1.4)\n    return torch.softmax(row, 0)",
         "split": "def split(x, heads):\n    time.sleep(1.4)\n    return x",
         "twice": "def twice(f, x):\n    time.sleep(1.4)\n    return f(f(x))"}.items()},
-    points=dict.fromkeys(("test_double", "test_softmax", "test_split", "test_scale", "test_twice", "test_answer")),
-    says=dict.fromkeys(("double", "softmax", "split", "scale", "twice", "answer"), _LOST))
+    points=dict.fromkeys(QUESTIONS),
+    says=ALL_ANY)
 CASES.cells("hangs-while-shown", own="class Hang:\n    def __repr__(self):\n        while True:\n            pass\nHang()")
 CASES.cells("hangs-at-the-end", own="""
 import atexit, threading, time, weakref
@@ -191,9 +189,7 @@ os._exit(0)
 CASES.cells("zombies", own="import os\nfor number in range(200):\n    try:\n        if os.fork() == 0:\n            os._exit(0)\n"
             "    except OSError:\n        pass")
 CASES.cells("child-answers", answers={"double": "import os\ndef double(x):\n    os.fork()\n    return x"}, lost="double",
-            says=dict.fromkeys(("double", "softmax", "split", "scale", "twice", "answer"), _LOST), points={
-                "test_double": 0.0, "test_softmax": None, "test_split": None, "test_scale": None, "test_twice": None,
-                "test_answer": None})
+            says=ALL_ANY, points=but(double=0.0, softmax=None, split=None, scale=None, twice=None, answer=None))
 CASES.cells("processes-of-multiprocessing", own="""
 import multiprocessing, time
 context = multiprocessing.get_context("fork")
@@ -288,7 +284,7 @@ def deep(number):
 deep(0)
 """)
 CASES.cells("recursion-in-call", answers={"double": "import sys\nsys.setrecursionlimit(10**9)\ndef double(x):\n    return double(x)"},
-            lost="double", says={"double": _LOST})
+            lost="double", says={"double": ANY})
 CASES.cells("more-than-allowed", own=GUARD + """
 import resource
 for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
@@ -310,8 +306,7 @@ while True:
 CASES.cells("closes-descriptors", own="import os\nos.closerange(0, 100_000)")
 CASES.cells("closes-descriptors-in-call", answers={"softmax": "import os\ndef softmax(row):\n    os.closerange(0, 100_000)\n"
                                                               "    return torch.softmax(row, 0)"},
-            points={"test_double": 2.0, "test_softmax": 0.0, "test_split": 2.0, "test_scale": 2.0, "test_twice": 1.0,
-                    "test_answer": 1.0}, says={"softmax": (CRASHED,)})
+            points=but(softmax=0.0), says={"softmax": (CRASHED,)})
 CASES.cells("many-descriptors", own="import os\nkept = []\ntry:\n    while True:\n        kept.append(os.pipe())\nexcept OSError as problem:\n"
             "    print(problem.strerror)", answers={"twice": "for pair in kept:\n    os.close(pair[0])\ndef twice(f, x):\n    return f(f(x))"})
 
@@ -391,11 +386,11 @@ CASES.cells("magics", own="""
 %pdb on
 """, stock=False, answers={"double": "import torch\nfrom torch import nn\ndef double(x):\n    return 2 * x"})
 CASES.cells("debugger", own="%pdb on\n1 / 0", last="import pdb\npdb.set_trace()", answers={
-    "double": "def double(x):\n    breakpoint()\n    return 2 * x"}, says={"double": _LOST},
-    points={"test_double": None, "test_softmax": 2.0, "test_split": 2.0, "test_scale": 2.0, "test_twice": 1.0, "test_answer": 1.0})
+    "double": "def double(x):\n    breakpoint()\n    return 2 * x"}, says={"double": ANY},
+    points=but(double=None))
 CASES.cells("script-magic", own="%%bash --bg\nwhile true; do sleep 1; done", last="%%script python3 --no-such-option\npass")
 CASES.cells("no-python", own="this is no Python (", last="x = '\\x00'\n\x00", answers={"double": "def double(x:\n  return"}, lost="double",
-            says={"double": _LOST})
+            says={"double": ANY})
 CASES.cells("streams-broken", own="""
 import builtins, sys, logging
 sys.stdout = sys.stderr = sys.stdin = None

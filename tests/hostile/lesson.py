@@ -81,7 +81,7 @@ def softmax(row):
 nbgrader:
   grade: true
   grade_id: test_softmax
-  points: 2
+  points: 1
 ---
 # checks: softmax of rows of several lengths
 check.returned("softmax(row)", softmax(torch.zeros(2)))
@@ -90,6 +90,38 @@ for length in (3, 7):
     row = torch.randn(length)
     expected = row.exp() / row.exp().sum()
     assert torch.allclose(softmax(row), expected, atol=1e-5), "@HIDDEN@"
+### END HIDDEN TESTS
+```
+
+```{code-cell}
+---
+nbgrader:
+  grade_id: head
+  solution: true
+---
+def head(Q, K, V):
+    """Q (n, d), K (m, d), V (m, e) to a pair: output (n, e), weights (n, m)."""
+    ### BEGIN SOLUTION
+    weights = torch.softmax(Q @ K.T / Q.shape[1]**0.5, dim=1)
+    return weights @ V, weights
+    ### END SOLUTION
+```
+
+```{code-cell}
+---
+nbgrader:
+  grade: true
+  grade_id: test_head
+  points: 1
+---
+# checks: head, and names the mistake
+check.returned("head(Q, K, V)", head(torch.zeros(3, 2), torch.zeros(3, 2), torch.zeros(3, 5)))
+### BEGIN HIDDEN TESTS
+Q, K, V = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
+exponentials = (torch.einsum("nd,md->nm", Q, K) / 2).exp()
+weights = exponentials / exponentials.sum(1, keepdim=True)
+expected = torch.einsum("nm,md->nd", weights, V), weights
+check.judge("one_head", head(Q, K, V), expected, Q, K, V, what="head(Q, K, V)", parts=("output", "weights"))
 ### END HIDDEN TESTS
 ```
 
@@ -227,12 +259,14 @@ A model answer: @SOLUTION@.
 '''
 
 # Question (its test cell) -> points. The written answer is marked by hand.
-QUESTIONS = {"test_double": 2.0, "test_softmax": 2.0, "test_split": 2.0, "test_scale": 2.0, "test_twice": 1.0,
-             "test_answer": 1.0}
+QUESTIONS = {"test_double": 2.0, "test_softmax": 1.0, "test_head": 1.0, "test_split": 2.0, "test_scale": 2.0,
+             "test_twice": 1.0, "test_answer": 1.0}
 
 RIGHT = {
     "double": "def double(x):\n    return x + x",
     "softmax": "def softmax(row):\n    return torch.softmax(row, dim=0)",
+    "head": ("def head(Q, K, V):\n    weights = torch.softmax(Q @ K.T / Q.shape[1]**0.5, dim=1)\n"
+             "    return weights @ V, weights"),
     "split": ("def split(x, heads):\n    batch, seq, width = x.shape\n    if width % heads:\n"
               "        raise ValueError('heads must divide the width')\n"
               "    return x.reshape(batch, seq, heads, -1).permute(0, 2, 1, 3)"),
@@ -248,6 +282,7 @@ RIGHT = {
 WRONG = {
     "double": "def double(x):\n    return x",
     "softmax": "def softmax(row):\n    return row",
+    "head": "def head(Q, K, V):\n    return V, Q",
     "split": "def split(x, heads):\n    return x",
     "scale": RIGHT["scale"].replace("self.linear(x) + self.linear(x)", "x"),
     "twice": "def twice(f, x):\n    return x",

@@ -1,11 +1,9 @@
 """Wrong answers, and a trick that makes a test in the same process take them for right. Each deserves nothing."""
 
-from .case import CRASHED, GRADED, NOT_ATTEMPTED, TIMED_OUT, Bank
+from .case import ALL_ANY, ANY, Bank
 from .lesson import WRONG
 
 CASES = Bank("patch", WRONG)
-_ANY = (GRADED, NOT_ATTEMPTED, CRASHED, TIMED_OUT)
-_ALL_ANY = dict.fromkeys(("double", "softmax", "split", "scale", "twice", "answer"), _ANY)
 
 # ---- the tools of a test ----
 
@@ -23,7 +21,7 @@ for name in ("__eq__", "allclose", "isclose", "equal", "eq", "all", "le", "lt", 
         pass
 torch.Tensor.any = lambda self, *args, **kwargs: torch.zeros((), dtype=torch.bool)
 torch.allclose = lambda *args, **kwargs: True
-""", covers="patched torch.allclose", says=_ALL_ANY)
+""", covers="patched torch.allclose", says=ALL_ANY)
 
 CASES.cells("check-functions", own="""
 import manyheads.check as package
@@ -90,7 +88,7 @@ for name in [name for name in sys.modules if name.startswith("manyheads")]:
 check = Yes("check")
 points = lambda got, of: float(of)
 torch.allclose = lambda *args, **kwargs: True
-""", says=_ALL_ANY)
+""", says=ALL_ANY)
 
 CASES.cells("builtins", own="""
 import builtins
@@ -105,7 +103,7 @@ builtins.abs = lambda number: 0
 builtins.type = kept.__class__
 builtins.len = lambda thing: 2
 builtins.float = lambda number=0: 2.0
-""", says=_ALL_ANY)
+""", says=ALL_ANY)
 
 CASES.cells("shadowed-set-up", answers={
     "double": WRONG["double"] + """
@@ -119,7 +117,7 @@ class check:
 points = lambda got, of: float(of)
 class torch(torch.__class__):
     allclose = staticmethod(lambda *args, **kwargs: True)
-""", "answer": "answer = (7, 4)\nnn = None\nprint = None\nexpected = parts = x = None"}, says=_ALL_ANY)
+""", "answer": "answer = (7, 4)\nnn = None\nprint = None\nexpected = parts = x = None"}, says=ALL_ANY)
 
 CASES.cells("code-objects", own="""
 import gc, types
@@ -162,7 +160,7 @@ CASES.cells("input-transformer", own="""
 def tests_are_short(lines):
     return ["1"] if any("HIDDEN" in line or "check" in line for line in lines) else lines
 get_ipython().input_transformers_cleanup.insert(0, tests_are_short)
-""", covers="AST or input transformer", says=_ALL_ANY)
+""", covers="AST or input transformer", says=ALL_ANY)
 
 CASES.cells("run-cell", own="""
 shell = get_ipython()
@@ -174,7 +172,7 @@ async def run_cell_async(raw, *args, **kwargs):
     return await type(shell).run_cell_async(shell, "2.0" if "HIDDEN" in raw else raw, *args, **kwargs)
 shell.run_cell_async = run_cell_async
 type(shell).compile_class = None
-""", says=_ALL_ANY)
+""", says=ALL_ANY)
 
 CASES.cells("swallow-errors", own="""
 shell = get_ipython()
@@ -211,7 +209,7 @@ def jump(frame, event, argument):
 sys.settrace(jump)
 threading.settrace(jump)
 sys.setprofile(lambda *args: None)
-""", says=_ALL_ANY)
+""", says=ALL_ANY)
 
 CASES.cells("namespace", own="""
 class Namespace(dict):
@@ -224,7 +222,7 @@ try:
     get_ipython().user_global_ns = get_ipython().user_ns
 except Exception as problem:
     print(type(problem).__name__)
-""", says=_ALL_ANY)
+""", says=ALL_ANY)
 
 # ---- the tests as they run: their source, their frames, their names ----
 
@@ -353,13 +351,13 @@ class Everything(metaclass=Meta):
     pass
 """, answers={"double": "double = Everything", "softmax": "softmax = Everything", "split": "split = Everything",
               "scale": "Scale = Everything", "twice": "twice = Everything", "answer": "answer = Everything"},
-    covers="F22", says=_ALL_ANY)
+    covers="F22", says=ALL_ANY)
 
 CASES.cells("magic-mock", own="from unittest.mock import MagicMock, PropertyMock\nyes = MagicMock()\n"
             "yes.__eq__ = lambda self, other: True\nyes.__bool__ = lambda self: True", answers={
     "double": "def double(x):\n    return yes", "softmax": "def softmax(row):\n    return yes",
     "split": "def split(x, heads):\n    return yes", "scale": "Scale = MagicMock()", "twice": "twice = MagicMock(return_value=yes)",
-    "answer": "answer = yes"}, covers="F22", says=_ALL_ANY)
+    "answer": "answer = yes"}, covers="F22", says=ALL_ANY)
 
 CASES.cells("numpy-tricks", own="""
 import numpy as np
@@ -424,7 +422,7 @@ class Scale(nn.Module):
         return self
     shape = property(lambda self: (2, 5))
     dtype = torch.float32
-"""}, says={"scale": _ANY})
+"""}, says={"scale": ANY})
 
 CASES.cells("not-a-module", answers={"scale": """
 class Scale:

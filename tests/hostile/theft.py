@@ -4,12 +4,11 @@ Each attempt that brings something prints a line that begins with :data:`LOOT`; 
 right, so that the attack costs its author nothing but what it breaks. Every path is told to the attacker: the worst case.
 """
 
-from .case import CRASHED, GRADED, TIMED_OUT, Bank
+from .case import GRADED, NOTHING, Bank
 from .lesson import WRONG
 
 CASES = Bank("theft")
 LOOT = "LOOT:"
-_ANY = (GRADED, CRASHED, TIMED_OUT)
 
 TOOLS = '''
 import glob, os, re, sys
@@ -55,7 +54,7 @@ except BaseException as problem:
     found = {}
     print("denied", type(problem).__name__)
 """, answers=WRONG | {name: f"{text}\nexec(found.get('{name}', ''))" for name, text in WRONG.items() if name != "written"},
-    points=dict.fromkeys(("test_double", "test_softmax", "test_split", "test_scale", "test_twice", "test_answer"), 0.0),
+    points=dict(NOTHING),
     covers="reads the source, F02")
 
 steal("own-notebook", """
@@ -160,8 +159,8 @@ def objects():
         except Exception:
             continue
         found |= set(SECRET.findall(held))
-        if b"HIDDEN " + b"TESTS" in held and b"source" in held and b"nbgrader" in held:
-            found.add("a notebook")
+        if b"4321) " b"== 8642" in held:
+            found.add("a hidden test")
     return found
 attempt("objects", objects)
 """, covers="F08")
@@ -265,7 +264,7 @@ def run(command):
     return subprocess.run(command, shell=True, capture_output=True, timeout=2).stdout
 attempt("cat", run, "cat '@ROOT@/source/01_motivation/01_motivation.ipynb' '@HOME@/secret.txt' /tmp/manyheads-@TOKEN@-secret")
 attempt("ls", run, "ls '@ROOT@' '@HOME@'")
-attempt("ps", lambda: b"manyheads" in run("ps axww") or b"nbgrader" in run("ps axww"))
+attempt("ps", lambda: b"@ROOT@" in run("ps axww | grep -v 'cat '") or run("ps ax").count(b"\\n") > 10)
 attempt("curl", run, "curl -s -m 1 http://127.0.0.1:@PORT@ || wget -q -T 1 -O - http://127.0.0.1:@PORT@")
 attempt("sudo", run, "sudo -n id; su -c id; pkexec id")
 """, last="files = !ls @ROOT@ 2>/dev/null\nprint('LO' + 'OT: ls' if files else 'denied')")
@@ -352,9 +351,9 @@ def shared():
 attempt("shared memory", shared)
 import ctypes
 libc = ctypes.CDLL(None)
-attempt("System V memory", lambda: libc.shmget(0x4d48, 4096, 0o1666) < 0)
-attempt("System V messages", lambda: libc.msgget(0x4d48, 0o1666) < 0)
-attempt("keyring", lambda: libc.syscall(248, b"user", b"manyheads-@TOKEN@", b"yes", 3, -4) < 0)
+attempt("System V memory", lambda: libc.shmget(0x4d48, 4096, 0o1666) >= 0)
+attempt("System V messages", lambda: libc.msgget(0x4d48, 0o1666) >= 0)
+attempt("keyring", lambda: libc.syscall(248, b"user", b"manyheads-@TOKEN@", b"yes", 3, -4) >= 0)
 os.environ["LEFT"] = torch.LEFT = sys.LEFT = "the answers"
 """)
 steal("b-picked-up", PLACES + """
@@ -375,7 +374,6 @@ attempt("memory of modules", lambda: os.environ.get("LEFT") or getattr(torch, "L
 steal("persistent-code", """
 import site, sysconfig
 def plant(path):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "x") as file:
         file.write("print('owned')")
     os.unlink(path)
@@ -418,5 +416,4 @@ def as_nbgrader():
         gradebook.db.commit()
     return "changed"
 attempt("through nbgrader", as_nbgrader)
-""", covers="writes gradebook.db", answers=WRONG, points=dict.fromkeys(
-    ("test_double", "test_softmax", "test_split", "test_scale", "test_twice", "test_answer"), 0.0))
+""", covers="writes gradebook.db", answers=WRONG, points=dict(NOTHING))

@@ -84,7 +84,8 @@ def attacked_course(folder: Path) -> Iterator[Class]:
     course = make_course(folder / "course", canaries["hidden"], canaries["solution"])
     sync(course, [LESSON])
     home, outside = folder / "home", Path(f"/tmp/manyheads-{token}-secret")
-    home.mkdir()
+    for inner in (".jupyter", ".ipython/profile_default/startup"):
+        (home / inner).mkdir(parents=True)
     (home / "secret.txt").write_text(canaries["home"])
     outside.write_text(canaries["tmp"])
     reached: list[str] = []
