@@ -145,7 +145,8 @@ def test_texts_with_a_byte_order_mark_are_read(course, coding):
     assert [cell.source for cell in parse(data).cells] == [cell.source for cell in nb.cells]
 
 
-@pytest.mark.parametrize("changes", [{"nbformat_minor": 9}, {"nbformat": "4"}, {"metadata": []}, {"new_in_4_9": {"a": [1]}}])
+@pytest.mark.parametrize("changes", [{"nbformat_minor": 9}, {"nbformat": "4"}, {"metadata": []},
+                                     {"new_in_4_9": {"a": [1]}}])
 def test_other_minor_versions_and_odd_headers_are_read(course, changes):
     nb = released(course, **RIGHT)
     assert [cell.source for cell in parse(as_bytes(nb, **changes)).cells] == [cell.source for cell in nb.cells]
@@ -153,7 +154,8 @@ def test_other_minor_versions_and_odd_headers_are_read(course, changes):
 
 @pytest.mark.parametrize("old", [
     {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": [
-        {"cell_type": "code", "input": ["x = 1\n", "y = 2"], "language": "python", "outputs": [], "collapsed": False}]}]},
+        {"cell_type": "code", "input": ["x = 1\n", "y = 2"], "language": "python", "outputs": [],
+         "collapsed": False}]}]},
     {"nbformat": 2, "worksheets": [{"cells": [{"cell_type": "code", "input": "x = 1\ny = 2", "outputs": []}]}]},
     {"nbformat": 1, "cells": [{"cell_type": "code", "code": "x = 1\ny = 2"}]},
 ])  # fmt: skip
@@ -164,11 +166,15 @@ def test_old_formats_are_upgraded_the_same_each_time(old):
 
 
 def test_cells_with_parts_missing_or_of_wrong_types_are_read():
-    raw = [3, None, {}, {"cell_type": "code"}, {"cell_type": "code", "source": ["a\n", 3, "b"], "outputs": 7, "metadata": []},
-           {"cell_type": "chart", "source": "?", "id": "not valid"}, {"cell_type": "markdown", "source": 7, "attachments": 4},
-           {"cell_type": "code", "source": "half \ud800 a character", "id": "x", "metadata": {"nbgrader": [1]}}, {"id": "x"}]
+    raw = [
+        3, None, {}, {"cell_type": "code"}, {"id": "x"},
+        {"cell_type": "code", "source": ["a\n", 3, "b"], "outputs": 7, "metadata": []},
+        {"cell_type": "chart", "source": "?", "id": "not valid"},
+        {"cell_type": "markdown", "source": 7, "attachments": 4},
+        {"cell_type": "code", "source": "half \ud800 a character", "id": "x", "metadata": {"nbgrader": [1]}},
+    ]  # fmt: skip
     nb = parse(json.dumps({"cells": raw}).encode())
-    assert [cell.source for cell in nb.cells] == ["", "", "a\nb", "?", "", "half ? a character", ""]
+    assert [cell.source for cell in nb.cells] == ["", "", "", "a\nb", "?", "", "half ? a character"]
     nbformat.validate(nb)
     nbformat.writes(nb).encode()
 
@@ -212,7 +218,7 @@ def order_of(nb, *names):
 
 
 def own_cells(nb):
-    return [cell for cell in nb.cells if cell.metadata.get("manyheads", {}).get("role") == "student" and not grade_id(cell)]
+    return [cell for cell in nb.cells if not grade_id(cell) and cell.metadata.get("manyheads") == {"role": "student"}]
 
 
 def graded(course, nb):
@@ -350,7 +356,8 @@ def test_cells_without_any_metadata_are_found_by_their_content(course, ids):
     assert [cell_of(new, name).source for name in RIGHT] == [RIGHT["double"], RIGHT["answer"], "Something of my own."]
 
 
-@pytest.mark.parametrize("text", ["def double(x):\n    return x + x", "import math\n\nclass double: pass", "double = abs",
+@pytest.mark.parametrize("text", ["def double(x):\n    return x + x", "import math\n\nclass double: pass",
+                                  "double = abs",
                                   "y, double = 1, abs", "double: object = abs", "async def double(x): pass"])
 def test_an_answer_in_a_new_cell_is_found_by_the_name_it_defines(course, text):
     nb = released(course, **RIGHT)
@@ -383,6 +390,14 @@ def test_the_pieces_of_a_split_answer_are_put_together(course, name, text, cut):
     assert repaired == [f"The cell {name!r} was split in 2: the pieces were put together again, in order."]
 
 
+@pytest.mark.parametrize("answer_first", [True, False])
+def test_an_empty_copy_of_a_written_answer_does_not_count(course, answer_first):
+    nb = released(course, **RIGHT)
+    with_copies(nb, "written")
+    nb.cells[place_of(nb, "written") + answer_first].source = cell_of(released(course), "written").source
+    assert cell_of(graded(course, nb)[0], "written").source == RIGHT["written"]
+
+
 def test_the_second_piece_stays_behind_the_first_when_it_lost_its_metadata(course):
     nb = released(course, **RIGHT)
     nb.cells.insert(place_of(nb, "double") + 1, nbformat.v4.new_code_cell("double(2)"))
@@ -400,7 +415,10 @@ def test_cells_of_another_lesson_are_the_students_own(course):
     assert new.cells[-1].metadata == {"manyheads": {"role": "student"}}
 
 
-@pytest.mark.parametrize("kernel, told", [({"name": "ir", "language": "R"}, True), ({"name": "broken"}, True), (3, False), ({}, False),
+@pytest.mark.parametrize("kernel, told", [({"name": "ir", "language": "R"}, True), ({"name": "broken"}, True), (3,
+                                                                                                                False),
+                                                                                                                ({},
+                                                                                                                 False),
                                           ({"name": "conda-env-x", "language": "python"}, False)])
 def test_another_kernel_is_told(course, kernel, told):
     nb = released(course, **RIGHT)
@@ -412,7 +430,8 @@ def test_demonstrations_keep_their_role_unless_they_were_changed():
     def cell(number, text, role, **more):
         return nbformat.v4.new_code_cell(text, id=f"cell-{number}", metadata={"manyheads": {"role": role}, **more})
 
-    source = nbformat.v4.new_notebook(cells=[cell(1, "show(1)", "demo"), cell(2, "show(2)", "demo"), cell(3, "look()", "check"),
+    source = nbformat.v4.new_notebook(cells=[cell(1, "show(1)", "demo"), cell(2, "show(2)", "demo"), cell(3, "look()",
+                                                                                                          "check"),
                                              nbformat.v4.new_markdown_cell("Read this.", id="cell-4")])
     nb = copy.deepcopy(source)
     nb.cells[1].source = "show(20)"
@@ -435,10 +454,12 @@ def test_only_pictures_stay_attached(course):
     assert len(repaired) == 1 and "'x.svg', 'no.png'" in repaired[0]
 
 
-ODD_METADATA = [{}, {"nbgrader": {}}, {"nbgrader": []}, {"nbgrader": "x"}, {"nbgrader": {"grade_id": 3}}, {"manyheads": 5},
+ODD_METADATA = [{}, {"nbgrader": {}}, {"nbgrader": []}, {"nbgrader": "x"}, {"nbgrader": {"grade_id": 3}},
+                {"manyheads": 5},
                 {"nbgrader": {"grade_id": "written", "grade": True, "points": 99}, "manyheads": {"role": "note"}},
                 {"manyheads": {"role": "test"}, "tags": ["skip-execution"]}, {"tags": 3, "editable": True}]
-TEXTS = ["", "def double(x): return 3", "answer = 98765", "double = None\n\nanswer = 2", "\0", "raise SystemExit", "# A small lesson"]
+TEXTS = ["", "def double(x): return 3", "answer = 98765", "double = None\n\nanswer = 2", "\0", "raise SystemExit",
+         "# A small lesson"]
 EDITS = st.lists(st.tuples(
     st.sampled_from(["delete", "copy", "move", "split", "retype", "metadata", "text", "id", "notebook", "attach"]),
     st.integers(0, 30), st.integers(0, 30)), max_size=8)  # fmt: skip
@@ -530,8 +551,8 @@ def test_the_proper_name_wins_if_it_holds_the_lesson(hand_in):
 def test_nothing_that_fits_is_missing(hand_in):
     with pytest.raises(Missing, match="no such folder"):
         hand_in()
-    with pytest.raises(Missing, match="small.ipynb"):
-        hand_in({"readme.txt": b""})
+    with pytest.raises(Missing, match="no notebook small.ipynb was handed in .there is small.zip"):
+        hand_in({"small.zip": b""})
     with pytest.raises(Missing, match="other.ipynb: none of the lesson's questions"):
         hand_in({"other.ipynb": hand_in.other})
 
@@ -567,14 +588,16 @@ def test_a_folder_that_is_a_link_or_a_file_is_refused(hand_in, tmp_path):
 
 
 def test_files_that_would_hide_a_module_are_left_out(hand_in):
-    found = hand_in({"small.ipynb": hand_in.whole, "torch.py": b"", "random.py": b"", "numpy/__init__.py": b"", "mine.py": b"",
+    found = hand_in({"small.ipynb": hand_in.whole, "torch.py": b"", "random.py": b"", "numpy/__init__.py": b"",
+                     "mine.py": b"",
                      "random/data.csv": b""})
     assert set(found.files) == {"mine.py", "random/data.csv"}
     assert "numpy/__init__.py, random.py, torch.py" in found.notes[0]
 
 
 def test_large_deep_wide_and_oddly_named_folders_are_bounded(hand_in):
-    hand_in({"/".join("x" * 60) + "/deep.txt": b"deep", "large.bin": bytes(10 * 2**20 + 1), "small.ipynb": hand_in.whole})
+    hand_in({"/".join("x" * 60) + "/deep.txt": b"deep", "large.bin": bytes(10 * 2**20 + 1),
+             "small.ipynb": hand_in.whole})
     for number in range(6000):
         (hand_in.folder / f"file-{number}").touch()
     with open(os.fsencode(hand_in.folder) + b"/\xff.txt", "wb"):

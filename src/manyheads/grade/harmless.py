@@ -65,11 +65,15 @@ _PROTECTED = re.compile(
     r"|(?P<math>(?<!\\)\$\$(?s:.+?)(?<!\\)\$\$|(?<![\\$\w])\$(?![\s$])[^\n$]*?[^\s\\$]\$(?![\w$])"
     r"|\\begin\{(?P<env>[a-z]+\*?)\}(?s:.*?)\\end\{(?P=env)\})",
     re.MULTILINE)  # fmt: skip
-_PICTURE = re.compile(r"!\[[^\[\]\n]*\]\((?:attachment:(?P<name>[^\s()<>\"]+)|data:(?P<kind>image/\w+);base64,(?P<data>[A-Za-z0-9+/=]+))\)")
-_BAD_LINK = re.compile(r"(?:\]\(|\]:|<)<?(?:javascript|vbscript|livescript|data(?!:image/(?:png|jpeg|gif|webp);base64,)|file|blob|filesystem|about|view-source):",
-                       re.IGNORECASE)  # fmt: skip
+_PICTURE = re.compile(r"!\[[^\[\]\n]*\]\((?:attachment:(?P<name>[^\s()<>\"]+)"
+                      r"|data:(?P<kind>image/\w+);base64,(?P<data>[A-Za-z0-9+/=]+))\)")
+_BAD_LINK = re.compile(
+    r"(?:\]\(|\]:|<)<?(?:javascript|vbscript|livescript|data(?!:image/(?:png|jpeg|gif|webp);base64,)|file|blob"
+    r"|filesystem|about|view-source):",
+    re.IGNORECASE)
 # What makes MathJax write links, styles or HTML, or load more of itself.
-_ACTIVE_MATH = re.compile(r"\\(?=(?:href|url|style|class|cssId|data|require|html\w*|mmlToken|includegraphics|csname|unicode)\b)")
+_ACTIVE_MATH = re.compile(
+    r"\\(?=(?:href|url|style|class|cssId|data|require|html\w*|mmlToken|includegraphics|csname|unicode)\b)")
 _MERMAID = re.compile(r"^([ \t>*+\-\d.)]*(?:`{3,}|~{3,})[ \t]*)mermaid", re.IGNORECASE | re.MULTILINE)
 _ANY_MARK = re.compile(r"[<>&\[\]\\`~!$]")
 _UNCLOSED_MATH = re.compile(r"\\\\[(\[]|\\begin")
@@ -129,7 +133,9 @@ def _prose(piece: str, text: str, end: int, attachments: dict, keep_tags: bool) 
     if _is_bad_link(piece):
         lines = piece.split("\n")
         bad = [_is_bad_link(line) for line in lines]
-        piece = "\n".join(_without_brackets(line) if one or not any(bad) else line for line, one in zip(lines, bad, strict=True))
+        if not any(bad):  # only together
+            bad = [True] * len(lines)
+        piece = "\n".join(_without_brackets(line) if one else line for line, one in zip(lines, bad, strict=True))
     piece = _ACTIVE_MATH.sub("", piece)
     piece = _only_own_pictures(piece, attachments)
     last = len(piece) if ">" in text[end:] else piece.rfind(">")
@@ -198,9 +204,11 @@ def is_harmless(text: str, attachments: dict | None = None, reserved: frozenset[
     # As in a real page: what stands behind the text must stay where it is.
     page = HTMLParser(namespaceHTMLElements=False).parse(f"<!DOCTYPE html><div>{rendered}</div><section></section>")
     body = page.find("body")
-    if body is None or [child.tag for child in body] != ["div", "section"] or len(body[1]) or body.text or body[0].tail:
+    if body is None or [child.tag for child in body] != ["div", "section"]:
         return False
-    return _all_harmless(body[0], in_code=False) and not any(element.get("id") in reserved for element in body[0].iter())
+    if len(body[1]) or body.text or body[0].tail or any(element.get("id") in reserved for element in body[0].iter()):
+        return False
+    return _all_harmless(body[0], in_code=False)
 
 
 def _all_harmless(element, in_code: bool) -> bool:
@@ -239,7 +247,8 @@ def _outputs(outputs: object) -> list[NotebookNode]:
     kept, room = [], {"text": MOST_PRINTED, "picture": MOST_PICTURES}
     for output in outputs if isinstance(outputs, list) else []:
         if len(kept) >= MOST_OUTPUTS:
-            kept.append(NotebookNode(output_type="stream", name="stdout", text="... (the other outputs are left out)\n"))
+            said = "... (the other outputs are left out)\n"
+            kept.append(NotebookNode(output_type="stream", name="stdout", text=said))
             break
         one = _output(output, room) if isinstance(output, dict) else None
         if one is not None:
@@ -255,9 +264,10 @@ def _output(output: dict, room: dict[str, int]) -> NotebookNode | None:
             return NotebookNode(output_type="stream", name=name, text=text) if text else None
         case "error":
             lines = output.get("traceback")
+            lines = [line for line in lines if line] if isinstance(lines, list) else []
             return NotebookNode(output_type="error", ename=_string(output.get("ename"))[:200],
                                 evalue=_within(output.get("evalue"), room),
-                                traceback=[_within(line, room) for line in lines if line] if isinstance(lines, list) else [])
+                                traceback=[_within(line, room) for line in lines])
         case "execute_result" | "display_data" as kind:
             data = _data(output.get("data"), room)
             if not data:

@@ -119,7 +119,7 @@ def _text(data: bytes) -> str:
     if not text.strip():
         raise Unreadable("the file is empty")
     if text.lstrip().startswith("<") and re.match(r"<(!doctype|html|head|body|\?xml|!--)", text.lstrip()[:20].lower()):
-        raise Unreadable("the file is no notebook: it looks like a web page (a notebook is saved by File > Download)")
+        raise Unreadable("the file is no notebook: it looks like a web page (File > Download gives the notebook)")
     return text
 
 
@@ -135,7 +135,7 @@ def _json(text: str) -> dict:
         whole = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
         if _CONFLICT.search(text):
-            raise Unreadable("the file holds merge conflict markers (<<<<<<<): resolve them, then hand in again") from None
+            raise Unreadable("the file holds merge conflict markers (<<<<<<<): resolve them, hand in again") from None
         cut_off = problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated string")
         if cut_off and text.lstrip().startswith("{"):
             raise Unreadable(f"the file is cut off in line {text.count(chr(10)) + 1}: its end is missing") from None
@@ -187,7 +187,7 @@ def _version_4(whole: dict) -> dict:
     if not isinstance(major, int) or isinstance(major, bool) or major < 1:
         major = 3 if isinstance(whole.get("worksheets"), list) else 4
     if major > 4:
-        raise Unreadable(f"the notebook has the format nbformat {major}, which is not known here: save it as nbformat 4")
+        raise Unreadable(f"the notebook has the format nbformat {major}, not known here: save it as nbformat 4")
     if major < 4:
         whole = {"nbformat_minor": 0, "metadata": {}} | whole | {"nbformat": major}
         for cell in _raw_cells(whole):
@@ -361,7 +361,7 @@ class _Lesson:
             StubSolutions().preprocess_cell(twin, {"language": language}, number)
         # As nbgrader does: of a solution cell that of the stub, which tells an answer that was never begun.
         cell.metadata["nbgrader"].update(checksum=compute_checksum(twin), cell_type=cell.cell_type)
-        self.released[number] = twin.source if is_solution(cell) else _without_hidden_tests(cell.source)
+        self.released[number] = twin.source if is_solution(cell) else _without_hidden_regions(cell.source)
         if cell.cell_type == "code" and not is_solution(cell):
             if is_grade(cell):
                 self.tests[number] = self._solution_of(grade_id(cell), number)
@@ -404,12 +404,12 @@ def _trimmed(text: str) -> str:
     return text.replace("\r\n", "\n").strip("\n").rstrip()
 
 
-def _without_hidden_tests(text: str) -> str:
+def _without_hidden_regions(text: str) -> str:
     kept, hidden = [], False
     for line in text.split("\n"):
-        if "BEGIN HIDDEN TESTS" in line:
+        if "BEGIN HIDDEN TESTS" in line or "BEGIN MARK SCHEME" in line:
             hidden = True
-        elif "END HIDDEN TESTS" in line:
+        elif "END HIDDEN TESTS" in line or "END MARK SCHEME" in line:
             hidden = False
         elif not hidden:
             kept.append(line)
@@ -435,12 +435,13 @@ def _forget_other_lessons(work: NotebookNode, lesson: _Lesson) -> list[str]:
             strange.append(name)
     if not strange:
         return []
-    return [f"This release of the lesson has no such cells as {_list(dict.fromkeys(strange))}: they count as the student's own."]
+    names = _list(dict.fromkeys(strange))
+    return [f"This release of the lesson has no such cells as {names}: they count as the student's own."]
 
 
 def _join_split_answers(work: NotebookNode, lesson: _Lesson) -> list[str]:
     """Make one cell again of an answer that was split: JupyterLab gives both pieces the same grade id."""
-    told, cells = [], []
+    told: list[str] = []
     places: dict[str, list[int]] = {}
     for place, cell in enumerate(work.cells):
         if name := grade_id(cell):
@@ -449,15 +450,17 @@ def _join_split_answers(work: NotebookNode, lesson: _Lesson) -> list[str]:
     for name, found in places.items():
         number, pieces = lesson.named[name], [work.cells[place] for place in found]
         together = len(found) > 1 and found[-1] - found[0] == len(found) - 1
-        if together and lesson.answers(number) and _are_pieces([cell.source for cell in pieces], number, lesson):
-            pieces[-1].source = _joined([cell.source for cell in pieces], pieces[-1].cell_type)
+        texts = [cell.source for cell in pieces]
+        if lesson.cells[number].cell_type != "code":  # of an answer in words, an empty copy says nothing
+            texts = [text for text in texts if _trimmed(text) not in ("", _trimmed(lesson.released[number]))]
+        if together and lesson.answers(number) and _are_pieces(texts, number, lesson):
+            pieces[-1].source = _joined(texts, lesson.cells[number].cell_type)
             attached = {key: value for cell in pieces for key, value in cell.get("attachments", {}).items()}
             if attached:
                 pieces[-1]["attachments"] = NotebookNode(attached)
             gone |= set(found[:-1])
             told.append(f"The cell {name!r} was split in {len(found)}: the pieces were put together again, in order.")
-    cells = [cell for place, cell in enumerate(work.cells) if place not in gone]
-    work.cells = cells
+    work.cells = [cell for place, cell in enumerate(work.cells) if place not in gone]
     return told
 
 
@@ -469,9 +472,8 @@ def _are_pieces(texts: list[str], number: int, lesson: _Lesson) -> bool:
     """Whether these are pieces of one answer, and not copies of it: copies define the same, or say the same."""
     if lesson.cells[number].cell_type != "code":
         words = [set(text.split()) for text in texts]
-        return _trimmed(lesson.released[number]) not in map(_trimmed, texts) and all(words) and not any(
-            len(one & other) * 2 > min(len(one), len(other))
-            for place, one in enumerate(words) for other in words[:place])
+        pairs = [(one, other) for place, one in enumerate(words) for other in words[:place]]
+        return bool(words) and all(len(one & other) * 2 <= min(len(one), len(other)) for one, other in pairs)
     defined = [{name for name in lesson.asked(number) if _defines(text, name)} for text in texts]
     once = sum(map(len, defined)) == len(set().union(*defined)) > 0
     return once and _is_python(_joined(texts, "code"))
@@ -487,8 +489,9 @@ def _is_python(text: str) -> bool:
 
 def _defines(text: str, name: str) -> bool:
     """Whether a line at the margin defines the name, as far as can be told without parsing."""
-    found = rf"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+{name}\b|(?:\w+[ \t]*,[ \t]*)*{name}\b[ \t]*(?:[:,][^=\n]*)?=(?!=))"
-    return re.search(found, text, re.MULTILINE) is not None
+    statement = rf"(?:async[ \t]+)?(?:def|class)[ \t]+{name}\b"
+    assignment = rf"(?:\w+[ \t]*,[ \t]*)*{name}\b[ \t]*(?:[:,][^=\n]*)?=(?!=)"
+    return re.search(rf"^(?:{statement}|{assignment})", text, re.MULTILINE) is not None
 
 
 def _match(slots: list[_Slot], lesson: _Lesson) -> list[str]:
@@ -615,8 +618,9 @@ def _put_in_order(slots: list[_Slot], lesson: _Lesson) -> list[str]:
     def above(order: list[_Slot], slot: _Slot) -> set[_Slot]:
         return set(order[:order.index(slot)]) - touched
 
-    moved = [slot for slot in before if slot in touched and not slot.put_back and above(before, slot) != above(slots, slot)]
-    return [f"The cell {lesson.name(slot.origin)!r} stood where it does not belong: it was moved." for slot in moved]
+    moved = [slot for slot in before if slot in touched and above(before, slot) != above(slots, slot)]
+    return [f"The cell {lesson.name(slot.origin)!r} stood where it does not belong: it was moved."
+            for slot in moved if not slot.put_back]
 
 
 def _say_changes(slots: list[_Slot], lesson: _Lesson) -> list[str]:
@@ -630,7 +634,8 @@ def _say_changes(slots: list[_Slot], lesson: _Lesson) -> list[str]:
             continue
         name, right = lesson.name(slot.origin), lesson.cells[slot.origin]
         if slot.cell.cell_type != right.cell_type:
-            told.append(f"The cell {name!r} had become a {slot.cell.cell_type} cell: it is a {right.cell_type} cell again.")
+            told.append(f"The cell {name!r} had become a {slot.cell.cell_type} cell: "
+                        f"it is a {right.cell_type} cell again.")
         texts = (lesson.released[slot.origin], right.source)
         if not lesson.answers(slot.origin) and _trimmed(slot.cell.source) not in map(_trimmed, texts):
             told.append(f"The read-only cell {name!r} was changed: its original text was put back.")
@@ -674,7 +679,8 @@ def _made(slot: _Slot, lesson: _Lesson) -> NotebookNode:
     return cell
 
 
-_PICTURE_STARTS = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8", "image/webp": b"RIFF"}
+_PICTURE_STARTS = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8",
+                   "image/webp": b"RIFF"}
 
 
 def is_picture(kind: str, data: object) -> bool:
@@ -695,7 +701,8 @@ def _keep_pictures_only(cells: list[NotebookNode]) -> list[str]:
             continue
         kept, gone = NotebookNode(), []
         for name, kinds in cell.pop("attachments").items():
-            good = {kind: data for kind, data in kinds.items() if is_picture(kind, data)} if isinstance(kinds, dict) else {}
+            held = kinds.items() if isinstance(kinds, dict) else ()
+            good = {kind: data for kind, data in held if is_picture(kind, data)}
             size = sum(map(len, good.values()))
             if good and size <= left:
                 left -= size
@@ -705,7 +712,8 @@ def _keep_pictures_only(cells: list[NotebookNode]) -> list[str]:
         if kept:
             cell["attachments"] = kept
         if gone:
-            told.append(f"An attachment of the cell {_label(cell)} was taken away, as no picture or too large: {_list(gone)}.")
+            told.append(f"An attachment of the cell {_label(cell)} was taken away, as no picture or too large: "
+                        f"{_list(gone)}.")
     return told
 
 
@@ -721,7 +729,8 @@ class Intake(NbGraderPreprocessor):
         who = resources["nbgrader"]
         source = self._source(who)
         if self._differs(who, source):
-            raise NbGraderException(f"the gradebook does not match source/{who['assignment']}: run `manyheads gradebook sync`")
+            raise NbGraderException(f"the gradebook does not match source/{who['assignment']}: "
+                                    "run `manyheads gradebook sync`")
         try:  # nbgrader reads cells of which parts are missing
             new, repaired = rebuild(parse(json.dumps(nb).encode()), source)
         except Unreadable as problem:
@@ -737,7 +746,8 @@ class Intake(NbGraderPreprocessor):
         try:
             return parse((folder / f"{who['notebook']}.ipynb").read_bytes())
         except OSError:
-            raise NbGraderException(f"source/{who['assignment']} has no notebook {who['notebook']}: build the lesson") from None
+            raise NbGraderException(f"source/{who['assignment']} holds no {who['notebook']}.ipynb: "
+                                    "build the lesson") from None
         except Unreadable as problem:
             raise NbGraderException(f"source/{who['assignment']}/{who['notebook']}.ipynb: {problem}") from None
 
@@ -748,14 +758,17 @@ class Intake(NbGraderPreprocessor):
             cell = lesson.cells[number]
             mark = cell.metadata["nbgrader"]
             points = float(mark["points"]) if mark.get("grade") or mark.get("task") else None
-            wanted[name] = (cell.cell_type, mark["checksum"], points)
+            # Of an answer nbgrader holds the stub, which its configuration may word in another way.
+            wanted[name] = (cell.cell_type, not is_solution(cell) and mark["checksum"], points)
         with Gradebook(who["db_url"]) as gradebook:
             try:
                 notebook = gradebook.find_notebook(who["notebook"], who["assignment"])
             except MissingEntry:
                 return True
             points = {cell.name: float(cell.max_score) for cell in [*notebook.grade_cells, *notebook.task_cells]}
-            held = {cell.name: (cell.cell_type, cell.checksum, points.get(cell.name)) for cell in notebook.source_cells}
+            answers = {cell.name for cell in notebook.solution_cells}
+            held = {cell.name: (cell.cell_type, cell.name not in answers and cell.checksum, points.get(cell.name))
+                    for cell in notebook.source_cells}
         # Cells that left source/ may be kept for the marks that somebody gave by hand.
         return any(held.get(name) != cell for name, cell in wanted.items())
 
@@ -808,6 +821,8 @@ def find_notebook(folder: Path, lesson: str, source: NotebookNode) -> Found:
         if os.path.lexists(folder / proper):
             raise Unreadable(f"{proper} is no plain file: hand in the notebook itself")
         held = f" ({_shown(others)}: none of the lesson's questions in it)" if others else ""
+        if not others and seen.others:
+            held = f" (there is {_shown(name for name, _ in sorted(seen.others))})"
         raise Missing(f"no notebook {proper} was handed in{held}")
     files, notes = _with_notes(seen)
     if best != proper:
@@ -816,12 +831,13 @@ def find_notebook(folder: Path, lesson: str, source: NotebookNode) -> Found:
     elif alike[best][0] == 0:
         notes.append(f"{proper} holds none of the lesson's questions: is it the notebook of another lesson?")
     if len(alike) > 1:
-        notes.append(f"Several notebooks were handed in: {_shown([best])} was graded, {_shown(n for n in alike if n != best)} not.")
+        rest = _shown(name for name in alike if name != best)
+        notes.append(f"Several notebooks were handed in: {_shown([best])} was graded, {rest} not.")
     return Found(alike[best][1], best, files, notes)
 
 
 def other_files(folder: Path) -> dict[str, bytes]:
-    """The plain files of a folder but notebooks, by their path in it: what student code may read beside its notebook."""
+    """The plain files of a folder but notebooks, by their path in it: what student code may read."""
     return _Walk(folder).files()[0]
 
 
@@ -860,7 +876,8 @@ def _read(folder: Path, name: str, most: int) -> bytes:
             if not stat.S_ISREG(facts.st_mode):
                 raise Unreadable(f"{_shown([name])} is no plain file")
             if facts.st_size > most:
-                raise Unreadable(f"{_shown([name])} has {facts.st_size / 2**20:.0f} MB; at most {most // 2**20} MB are read")
+                size = facts.st_size / 2**20
+                raise Unreadable(f"{_shown([name])} has {size:.0f} MB; at most {most // 2**20} MB are read")
             return file.read(most)
     except OSError as problem:
         raise Unreadable(f"{_shown([name])} cannot be opened ({problem.strerror})") from None
@@ -929,8 +946,10 @@ class _Walk:
                     left -= len(held[name])
                 except Unreadable:
                     closed.append(name)
-        said = ((shadows, "would hide a Python module of the same name"), (strange, "have names that cannot be kept"),
-                (large, f"are more than {MOST_FILES} files or {MOST_FILE_BYTES // 2**20} MB"), (closed, "cannot be read"))
+        said = ((shadows, "would hide a Python module of the same name"),
+                (strange, "names that cannot be kept"),
+                (large, f"more than {MOST_FILES} files or {MOST_FILE_BYTES // 2**20} MB in all"),
+                (closed, "cannot be read"))
         return held, [f"Left out: {_shown(names)} ({why})." for names, why in said if names]
 
     def notes(self) -> list[str]:
@@ -938,7 +957,7 @@ class _Walk:
                 (self.closed, "folders that cannot be opened"))
         notes = [f"Left out: {_shown(names)} ({why})." for names, why in said if names]
         if self.cut:
-            notes.append(f"Only {MOST_ENTRIES} entries of the hand-in folder were looked at, {_DEEPEST_FOLDER} levels deep.")
+            notes.append(f"Only {MOST_ENTRIES} entries of the folder were looked at, {_DEEPEST_FOLDER} levels deep.")
         return notes
 
 
