@@ -12,7 +12,7 @@ from manyheads.course import sample
 from manyheads.course.build import Stale, solution_hash, tidy
 from manyheads.course.lesson import Course, Refused, read_notebook
 
-from . import feedback, intake
+from . import feedback
 from .nbgrading import Nbgrader
 
 
@@ -62,15 +62,18 @@ def _graded(course: Course, lesson: str, scratch: Course) -> nbformat.NotebookNo
     nbgrader.autograde(lesson, student)
     nb = nbformat.read(nbgrader.place("autograded", lesson, student), as_version=4)
     points = {cell.id: determine_grade(cell) for cell in nb.cells if feedback.is_test(cell)}
+    experiments = {cell.id for cell in nb.cells if cell.cell_type == "code" and "nbgrader" not in cell.metadata
+                   and cell.metadata.manyheads.role != "check"}
     feedback.redact(nb)
     for cell in nb.cells:
         if cell.id in points:
             got, most = points[cell.id]
             cell.outputs[0].text = f"{got:g} of {most:g} points. {cell.outputs[0].text}"
-        elif cell.cell_type == "code" and "nbgrader" not in cell.metadata and cell.metadata.manyheads.role != "check":
+        elif cell.id in experiments:
             cell.outputs = []
     tidy(nb)
     nb.metadata["manyheads"] = {**nb.metadata.get("manyheads", {}), "sample": _hash(course, lesson)}
+    nb.metadata["manyheads"].pop("sandbox", None)  # says something of the machine, not of the sample
     return nb
 
 
@@ -85,6 +88,7 @@ def _made_of(path: Path, lesson: str) -> str | None:
 def _hash(course: Course, lesson: str) -> str:
     digest = hashlib.sha256(solution_hash(course, course.notebook("source", lesson)).encode())
     answers = sample.ANSWERS / f"{lesson}.toml"
-    for path in (answers, Path(sample.__file__), Path(feedback.__file__), Path(intake.__file__), Path(__file__)):
+    modules = [Path(__file__).with_name(f"{name}.py") for name in ("committed", "examiner", "feedback", "harmless", "intake")]
+    for path in (answers, Path(sample.__file__), *modules):
         digest.update(path.read_bytes() if path.is_file() else b"")
     return digest.hexdigest()
