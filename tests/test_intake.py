@@ -415,6 +415,17 @@ def test_cells_of_another_lesson_are_the_students_own(course):
     assert new.cells[-1].metadata == {"manyheads": {"role": "student"}}
 
 
+def test_what_is_told_stays_short_and_in_one_line_each(course):
+    nb = released(course, **RIGHT)
+    for number in range(300):
+        marks = {"grade": True, "solution": False, "points": 1, "grade_id": f"other-{number}\n" + "x" * 5_000}
+        nb.cells.append(nbformat.v4.new_raw_cell("text", metadata={"nbgrader": marks}))
+        nb.cells.append(nbformat.v4.new_markdown_cell("y" * 500, attachments={"a\n" * 99: {"image/svg+xml": "x"}}))
+    nb.metadata["widgets"] = {"state": "z" * 10**6}
+    repaired = graded(course, parse(as_bytes(nb)))[1]
+    assert len(repaired) <= 101 and all(len(sentence) < 2_000 and "\n" not in sentence for sentence in repaired)
+
+
 @pytest.mark.parametrize("kernel, told", [({"name": "ir", "language": "R"}, True), ({"name": "broken"}, True), (3,
                                                                                                                 False),
                                                                                                                 ({},

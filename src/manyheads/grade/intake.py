@@ -35,11 +35,13 @@ MOST_BYTES = 64 * 2**20  # of a notebook file: outputs may be large, they are th
 MOST_TEXT = 2 * 2**20  # characters in all cells together
 MOST_CELLS = 2_000
 MOST_VALUES = 8_000_000  # in the whole file: small ones need much more memory than their text
+MOST_METADATA = 100_000  # characters, of a cell or of the notebook: larger ones are dropped
 DEEPEST = 100  # brackets in brackets; a notebook has fewer than ten
 MOST_FILE_BYTES = 10 * 2**20  # of all other files together
 MOST_FILES = 1_000
 MOST_ENTRIES = 5_000  # that are looked at in a folder
 MOST_PICTURE_BYTES = 10 * 2**20  # of all attachments of a notebook together
+_MOST_SENTENCES = 100  # on what was repaired
 
 
 class Unreadable(Exception):
@@ -176,9 +178,7 @@ def _notebook(whole: dict) -> NotebookNode:
     if size > MOST_TEXT:
         raise Unreadable(f"the cells hold {size} characters of text; at most {MOST_TEXT} are read")
     _give_ids(cells, "cell")
-    metadata = whole.get("metadata")
-    return NotebookNode(nbformat=4, nbformat_minor=5, cells=cells,
-                        metadata=nbformat.from_dict(metadata) if isinstance(metadata, dict) else NotebookNode())
+    return NotebookNode(nbformat=4, nbformat_minor=5, cells=cells, metadata=_metadata(whole))
 
 
 def _version_4(whole: dict) -> dict:
@@ -231,14 +231,23 @@ def _cell(raw: dict) -> NotebookNode:
         kind, source = "markdown", f"# {source}"
     if kind not in _KINDS:
         kind = "code" if "outputs" in raw or "execution_count" in raw else "raw"
-    metadata = raw.get("metadata")
     cell = NotebookNode(id=raw.get("id"), cell_type=kind, source=source if isinstance(source, str) else "",
-                        metadata=nbformat.from_dict(metadata) if isinstance(metadata, dict) else NotebookNode())
+                        metadata=_metadata(raw))
     if kind == "code":
         cell.update(execution_count=None, outputs=[])
     elif isinstance(raw.get("attachments"), dict):
-        cell["attachments"] = nbformat.from_dict(raw["attachments"])
+        cell["attachments"] = NotebookNode({
+            name: NotebookNode({kind: data for kind, data in kinds.items() if isinstance(data, str)})
+            for name, kinds in raw["attachments"].items() if isinstance(kinds, dict)})
     return cell
+
+
+def _metadata(raw: dict) -> NotebookNode:
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, dict):
+        return NotebookNode()
+    metadata = {key: value for key, value in metadata.items() if key != "widgets"}  # large, and an output really
+    return nbformat.from_dict(metadata) if len(str(metadata)) <= MOST_METADATA else NotebookNode()
 
 
 def _give_ids(cells: Iterable[NotebookNode], prefix: str, taken: Iterable[str] = ()) -> None:
@@ -325,6 +334,8 @@ def rebuild(nb: NotebookNode, source: NotebookNode) -> tuple[NotebookNode, list[
     # The lesson's cells first: a student's own may have an id of theirs.
     order = sorted(range(len(cells)), key=lambda place: slots[place].origin is None)
     _give_ids([cells[place] for place in order], "own")
+    if len(told) > _MOST_SENTENCES:
+        told = [*told[:_MOST_SENTENCES], f"{len(told) - _MOST_SENTENCES} more things were repaired."]
     return NotebookNode(nbformat=4, nbformat_minor=5, cells=cells, metadata=copy.deepcopy(source.metadata)), told
 
 
@@ -416,14 +427,15 @@ def _without_hidden_regions(text: str) -> str:
     return "\n".join(kept)
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+def _list(names: Iterable[str], most: int = 30) -> str:
+    names = list(names)
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _label(cell: NotebookNode) -> str:
     """How a sentence names a cell: by its grade id or its first line."""
-    first = next((line.strip() for line in cell.source.splitlines() if line.strip()), "empty")
-    return repr(grade_id(cell) or (first if len(first) <= 40 else first[:37] + "..."))
+    return grade_id(cell) or next((line.strip() for line in cell.source.splitlines() if line.strip()), "empty")
 
 
 def _forget_other_lessons(work: NotebookNode, lesson: _Lesson) -> list[str]:
@@ -642,7 +654,7 @@ def _say_changes(slots: list[_Slot], lesson: _Lesson) -> list[str]:
         if changed := _changed_marks(slot.cell.metadata.get("nbgrader"), right.metadata["nbgrader"]):
             told.append(f"The marks of the cell {name!r} were changed ({changed}): they are as released again.")
     if skipped:
-        told.append(f"The tag skip-execution was taken from {', '.join(skipped)}: grading runs every cell.")
+        told.append(f"The tag skip-execution was taken from {_list(skipped)}: grading runs every cell.")
     return told
 
 
@@ -708,11 +720,11 @@ def _keep_pictures_only(cells: list[NotebookNode]) -> list[str]:
                 left -= size
                 kept[name] = NotebookNode(good)
             else:
-                gone.append(name[:40])
+                gone.append(name)
         if kept:
             cell["attachments"] = kept
         if gone:
-            told.append(f"An attachment of the cell {_label(cell)} was taken away, as no picture or too large: "
+            told.append(f"An attachment of the cell {_list([_label(cell)])} was taken away, as no picture or too large: "
                         f"{_list(gone)}.")
     return told
 
@@ -798,6 +810,8 @@ def find_notebook(folder: Path, lesson: str, source: NotebookNode) -> Found:
     """
     _look_at(folder)
     seen = _Walk(folder)
+    if "." in seen.closed:
+        raise Unreadable("the hand-in folder cannot be opened: see to its permissions")
     proper = f"{lesson}.ipynb"
     is_proper = _is_plain(folder / proper)
     others = [name for name in seen.notebooks if name != proper][:_MOST_NOTEBOOKS]
