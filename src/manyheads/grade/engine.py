@@ -59,6 +59,7 @@ TIMESTAMP = "timestamp.txt"
 _LONGEST_TIMESTAMP = 200  # bytes
 _WAITING = ".manyheads-"  # hidden, so that no command of nbgrader's takes it for a student
 _OLD = "-old"
+_STANDS = "; the marks of the earlier hand-in stand"
 _FINAL = ("graded", "not attempted")  # a question that was stopped is asked again
 _PACKAGE = Path(__file__).parents[1]
 # What student code and tests compute with; another version may give another grade.
@@ -350,14 +351,14 @@ class _Run:
         to_do = []
         for lesson, student in found:
             hand_in, _ = self._read(lesson, student)
-            status, digest, why = held.get((lesson, student), ("", "", ""))
+            status, digest, why, once_graded = held.get((lesson, student), ("", "", "", False))
             there = status != GRADED or (self._place_of(hand_in) / f"{lesson}.ipynb").is_file()
             if self.force or hand_in.digest != digest or not there:
                 to_do.append((lesson, student))
             elif status == GRADED:
                 self.outcome.up_to_date += 1
             else:
-                self._trouble(lesson, student, status, why)
+                self._trouble(lesson, student, status, why + (_STANDS if once_graded else ""))
         return to_do
 
     def _back_up(self) -> None:
@@ -509,7 +510,7 @@ class _Run:
         hand_in, graded = done.hand_in, done.graded
         why = graded.reason
         if self.recorder.note(hand_in, graded.status, why):
-            why += "; the marks of the earlier hand-in stand"
+            why += _STANDS
         self._trouble(hand_in.lesson, hand_in.student, graded.status, why)
         self.watch.written(hand_in.lesson, hand_in.student, graded.status, why)
 

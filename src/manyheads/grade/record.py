@@ -243,20 +243,20 @@ class Ledger:
             known = set(connection.execute(select(Assignment.__table__.c.name)).scalars())
             return {row.lesson: row.digest for row in connection.execute(select(_synced)) if row.lesson in known}
 
-    def states(self) -> dict[tuple[str, str], tuple[str, str, str]]:
-        """(Lesson, student) -> status, digest and reason, of all hand-ins.
+    def states(self) -> dict[tuple[str, str], tuple[str, str, str, bool]]:
+        """(Lesson, student) -> status, digest, reason, and whether it was ever graded, of all hand-ins.
 
         Without those whose grade somebody has removed from nbgrader's tables since.
         """
         if not self._there():
             return {}
-        columns = [_submissions.c[name] for name in ("lesson", "student", "status", "digest", "reason")]
+        columns = [_submissions.c[name] for name in ("lesson", "student", "status", "digest", "reason", "graded_at")]
         assignment = Assignment.__table__
         held = select(assignment.c.name, _handed_in.c.student_id).join(
             assignment, assignment.c.id == _handed_in.c.assignment_id)
         with self._engine.connect() as connection:
             in_gradebook = {(row.name, row.student_id) for row in connection.execute(held)}
-            return {(row.lesson, row.student): (row.status, row.digest, row.reason)
+            return {(row.lesson, row.student): (row.status, row.digest, row.reason, row.graded_at is not None)
                     for row in connection.execute(select(*columns))
                     if row.status != GRADED or (row.lesson, row.student) in in_gradebook}
 
