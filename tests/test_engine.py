@@ -42,6 +42,7 @@ class Examiner:
     seconds = float(os.environ.get("EXAMINER_SECONDS", "0"))
 
     def __init__(self, settings):
+        Examiner.settings = settings
         self.closed = threading.Event()
 
     def __enter__(self):
@@ -162,11 +163,12 @@ def state(course):
     return tables(database(course)), ours, files
 
 
-def change_source(course, old, new):
+def change_source(course, line, before):
+    """Put a line before a line of a cell."""
     path = course.notebook("source", LESSON)
     text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
+    assert before in text
+    path.write_text(text.replace(before, f'{line}\\n",\n    "{before}'))
 
 
 def test_a_class_is_graded_and_then_up_to_date(course, monkeypatch):
@@ -262,13 +264,14 @@ def test_a_changed_test_grades_only_its_own_question_again(course):
         mark.manual_score, mark.needs_manual_grade = 1.5, False
         gradebook.db.commit()
     examined()
-    change_source(course, "check.exact_answer(answer, 98765", "# stricter\\n\",\n    \"check.exact_answer(answer, 98765")
+    change_source(course, "# stricter", "check.exact_answer(answer, 98765")
     result = CliRunner().invoke(main, ["grade"])
     assert result.exit_code == 0, result.output
     assert examined() == [(student, ["test_answer"]) for student in ("ada", "bob", "zoe")]
     assert "small: test_answer: text changed" in result.output
     assert "ada small test_answer: 1 -> 0.5 (graded again)" in result.output
-    assert points(course, "ada") == {"test_double_values": 2, "test_double_kinds": 2, "test_answer": 0.5, "written": None}
+    assert points(course, "ada") == {
+        "test_double_values": 2, "test_double_kinds": 2, "test_answer": 0.5, "written": None}
     questions = entry(course, "bob").questions
     assert (questions["test_double_values"].points, questions["test_double_values"].message) == (0, "double is wrong")
     ledger = Ledger(database(course))
@@ -279,10 +282,10 @@ def test_a_changed_test_grades_only_its_own_question_again(course):
         assert not gradebook.find_submission(LESSON, "ada").needs_manual_grade
 
     # The set-up touches every question; and what somebody else has graded since is no base to build on.
-    change_source(course, "from manyheads import check", "import math\\n\",\n    \"from manyheads import check")
+    change_source(course, "import math", "from manyheads import check")
     grade(course)
     assert examined() == [(student, [*TESTS]) for student in ("ada", "bob", "zoe")]
-    change_source(course, "# stricter", "# not so strict")
+    change_source(course, "# as strict as before", "# stricter")
     notebook = autograded(course, "ada") / f"{LESSON}.ipynb"
     notebook.chmod(0o644)
     notebook.write_text(notebook.read_text() + "\n")
@@ -347,6 +350,14 @@ def test_what_was_taken_out_of_the_gradebook_is_graded_again(course):
 def test_the_grader_and_its_settings_count():
     full, none = Settings(), Settings(level="none")
     assert engine.version(full) == engine.version(full) != engine.version(none)
+
+
+def test_limits_are_those_of_the_course(course):
+    (course.root / "nbgrader_config.py").open("a").write("\nc.IsolatedExecute.seconds_a_cell = 7\n")
+    grade(course)
+    assert (Examiner.settings.seconds_a_cell, Examiner.settings.level) == (7, "full")
+    assert CliRunner().invoke(main, ["grade", "--no-sandbox"]).exit_code == 0
+    assert (Examiner.settings.seconds_a_cell, Examiner.settings.level) == (7, "none")
 
 
 def test_a_wrong_name_is_said_in_one_line(course):

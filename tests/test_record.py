@@ -1,4 +1,4 @@
-"""What `manyheads grade` writes into the gradebook: what nbgrader would write, in one transaction, and our own tables."""
+"""What `manyheads grade` writes into the gradebook: in one transaction, what nbgrader would write and our own."""
 
 import copy
 import json

@@ -38,6 +38,7 @@ from manyheads.course.lesson import Course, role_of
 from manyheads.course.stock import nbgrader_config
 
 from . import intake
+from .execute import IsolatedExecute
 from .isolation import Broken, Graded, Job, Settings, Workshop
 from .record import (
     FAILED,
@@ -166,14 +167,15 @@ def grade(course: Course, lessons: Iterable[str] = (), students: Iterable[str] =
           workshop: Callable[[Settings], Workshop] | None = None) -> Outcome:
     """Grade what was handed in, by default everything that is not graded yet or graded from something else.
 
-    `lessons` and `students` narrow it down. Ctrl-C ends the run after the submissions that are done.
+    `lessons` and `students` narrow it down; `settings` are by default those of the course. Ctrl-C ends the run after
+    the submissions that are done.
     Raises Stop if another run is at work, the gradebook stays locked or files cannot be written; Unsafe if this machine
     cannot grade as `settings` ask; Refused if a lesson cannot be read.
     """
     started = time.monotonic()
-    outcome, settings = Outcome(), settings or Settings()
+    outcome, settings = Outcome(), settings or settings_of(course)
     with only_one(course), (workshop or Workshop)(settings) as examiners:
-        run = _Run(course, list(lessons), list(students), workers, force, settings, watch or Watch(), outcome, examiners)
+        run = _Run(course, lessons, students, workers, force, settings, watch or Watch(), outcome, examiners)
         try:
             run.all()
         except (Busy, DatabaseError) as problem:
@@ -195,12 +197,19 @@ def only_one(course: Course) -> Iterator[None]:
         except BlockingIOError:
             lock.seek(0)
             holder = lock.read().strip() or "an unknown process"
-            raise Stop(f"another `manyheads grade` is at work on this course ({holder}): wait until it has ended") from None
+            said = f"another `manyheads grade` is at work on this course ({holder}): wait until it has ended"
+            raise Stop(said) from None
         lock.truncate(0)
         lock.write(f"process {os.getpid()}, since {datetime.now():%Y-%m-%d %H:%M}")
         lock.flush()
         yield
         lock.truncate(0)
+
+
+def settings_of(course: Course, level: str | None = None) -> Settings:
+    """How safely and how long a submission may run: as nbgrader_config.py says for nbgrader's own commands."""
+    settings = IsolatedExecute(config=nbgrader_config(course)).settings()
+    return replace(settings, level=level) if level else settings
 
 
 def version(settings: Settings) -> str:
@@ -235,7 +244,7 @@ class _Done:
 
 
 class _Run:
-    def __init__(self, course: Course, lessons: list[str], students: list[str], workers: int, force: bool,
+    def __init__(self, course: Course, lessons: Iterable[str], students: Iterable[str], workers: int, force: bool,
                  settings: Settings, watch: Watch, outcome: Outcome, examiners: Workshop):
         self.course, self.workers, self.force = course, workers, force
         self.watch, self.outcome, self.examiners = watch, outcome, examiners
@@ -303,8 +312,9 @@ class _Run:
                 if path.name in wanted and _is_text(student):
                     found.append((path.name, student))
                 elif path.name in wanted:
-                    self._trouble(path.name, student, FAILED, "the folder's name is not UTF-8, so no gradebook can hold it")
-                elif path.is_dir() and path.name not in known:
+                    why = "the folder's name is not UTF-8, so no gradebook can hold it"
+                    self._trouble(path.name, student, FAILED, why)
+                elif path.is_dir() and not self.only_lessons:
                     why = f"there is no lesson of this name: source/{path.name}/{path.name}.ipynb is missing"
                     self._trouble(path.name, student, MISSING, why)
         if not found:

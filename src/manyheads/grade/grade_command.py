@@ -95,9 +95,9 @@ def _grade(course, lessons, students, workers: int, force: bool, level: str | No
     from manyheads.course.lesson import Refused
 
     from . import engine
-    from .isolation import Settings, Unsafe
+    from .isolation import Unsafe
 
-    settings = Settings(level=level) if level else Settings()
+    settings = engine.settings_of(course, level)
     with watching(console) as watch:
         try:
             outcome = engine.grade(course, lessons, students, workers=workers, force=force, settings=settings,
