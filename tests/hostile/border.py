@@ -233,13 +233,13 @@ def sockets():
 """
 
 # The attack is made in a call, so the earlier answers stay. What comes after may be lost with the process.
-_AFTER = but(softmax=0.0)
 
 
-def _on_the_socket(name: str, attack: str, **facts) -> None:
+def _on_the_socket(name: str, attack: str, later: bool = False) -> None:
+    """With ``later`` the attack goes on in a thread, and may cost the next question too."""
     lines = "\n".join(f"    {line}" for line in attack.strip("\n").split("\n"))
-    CASES.cells(name, own=SOCKETS, answers={"softmax": f"def softmax(row):\n{lines}\n    return row"}, points=_AFTER,
-                says={"softmax": ANY}, **facts)
+    CASES.cells(name, own=SOCKETS, answers={"softmax": f"def softmax(row):\n{lines}\n    return row"},
+                points=but(softmax=0.0, head=None, split=None) if later else but(softmax=0.0), says=ALL_ANY)
 
 
 _on_the_socket("garbage-on-the-socket", """
@@ -281,7 +281,7 @@ for fd in sockets():
     threading.Thread(target=flood, args=(fd,), daemon=True, name="flood").start()
 import time
 time.sleep(1)
-""")
+""", later=True)
 
 _on_the_socket("read-by-another-thread", """
 import threading
@@ -293,7 +293,7 @@ def steal(fd):
         pass
 for fd in sockets():
     threading.Thread(target=steal, args=(fd,), daemon=True, name="steal").start()
-""")
+""", later=True)
 
 _on_the_socket("forged-replies", """
 import sys

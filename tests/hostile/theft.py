@@ -159,7 +159,7 @@ def objects():
         except Exception:
             continue
         found |= set(SECRET.findall(held))
-        if b"4321) " b"== 8642" in held:
+        if b"4321) @== 8642".replace(b"@", b"") in held:
             found.add("a hidden test")
     return found
 attempt("objects", objects)

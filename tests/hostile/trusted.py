@@ -151,17 +151,17 @@ def _unmarked(*sources: str):
 
 
 _texts("slow-to-match", _unmarked("answer," * 120_000, "answer:" * 60_000, "a," * 150_000, " answer" * 20_000 + " = (4, 7)"))
-_texts("slow-to-parse", _unmarked("answer = " + "-" * 500_000 + "1", "answer = " + "(" * 100_000, "answer = " + "lambda: " * 50_000 + "1",
-                                  "answer = a" + ".a" * 300_000, "answer = " + "[" * 95 + "]" * 95, "answer = '" + "\\" * 500_000,
+_texts("slow-to-parse", _unmarked("answer = " + "-" * 200_000 + "1", "answer = " + "(" * 100_000, "answer = " + "lambda: " * 50_000 + "1",
+                                  "answer = a" + ".a" * 100_000, "answer = " + "[" * 95 + "]" * 95, "answer = '" + "\\" * 200_000,
                                   "\n".join(" " * depth + "if 1:" for depth in range(120))))
 _texts("splits-that-are-slow-to-parse", lambda nb: nb.cells.__setitem__(slice(None), [
     *nb.cells[:-1], *({**find(nb, "answer"), "id": f"piece-{number}", "source": text} for number, text in enumerate(
-        ("answer = " + "-" * 500_000 + "1", "not " * 300_000 + "x", "a" + "()" * 300_000)))]))
+        ("answer = " + "-" * 200_000 + "1", "not " * 100_000 + "x", "a" + "()" * 100_000)))]))
 
 
 @lambda change: _texts("slow-to-search", change)
 def _(nb):
-    find(nb, "answer").source = "#" + "answer:" * 500_000 + "\n#" + "answer," * 90_000 + "\nwhile True:\n    pass"
+    find(nb, "answer").source = "#" + "answer:" * 120_000 + "\n#" + "answer," * 90_000 + "\nwhile True:\n    pass"
 
 
 @lambda change: _texts("slow-markdown", change, points=dict(QUESTIONS), says={}, status=("graded",))

@@ -148,6 +148,6 @@ def watched(made: Class, seconds: float, *command: str) -> dict:
 
 def copy_alone(made: Class, folder: Path, student: str) -> Class:
     """The same course with one student only."""
-    shutil.copytree(made.course.root, folder, ignore=shutil.ignore_patterns("submitted", "autograded", "backups"))
+    shutil.copytree(made.course.root, folder, ignore=shutil.ignore_patterns("submitted", "autograded", "gradebook-backups"))
     shutil.copytree(made.course.root / "submitted" / student, folder / "submitted" / student)
     return Class(Course(folder), made.world, made.canaries, made.released)
