@@ -685,3 +685,27 @@ def test_a_correct_function_that_warns_gets_its_points(course):
     course.hand_in(LESSON, "warns", released(course, **{**RIGHT, "double": warns}))
     course.autograde(LESSON, "warns")
     assert points_of(course, "warns") == FULL
+
+
+@pytest.mark.slow
+def test_nbgrader_follows_no_link_of_a_student(course):
+    """nbgrader itself copies what a link points to: neither student code nor autograded/ may keep it."""
+    spy = "import os\nprint(sorted(os.listdir('.')))\n" + RIGHT["double"]
+    course.hand_in(LESSON, "linker", released(course, **{**RIGHT, "double": spy}))
+    folder = course.course.root / "submitted" / "linker" / LESSON
+    (folder / "own.txt").write_text("mine")
+    (folder / "stolen.txt").symlink_to(course.course.notebook("source", LESSON))
+    course.autograde(LESSON, "linker")
+    graded = course.course.root / "autograded" / "linker" / LESSON
+    text = (graded / f"{LESSON}.ipynb").read_text()
+    assert "['own.txt']" in text and "Left out, as symbolic links: stolen.txt." in text
+    assert sorted(path.name for path in graded.iterdir()) == ["own.txt", f"{LESSON}.ipynb"]
+    assert points_of(course, "linker") == FULL
+
+
+@pytest.mark.slow
+def test_a_folder_name_with_markup_is_refused(course):
+    """Formgrader's pages show it as it is."""
+    course.hand_in(LESSON, "<i>x", released(course, **RIGHT))
+    result = course.api.autograde(LESSON, "<i>x", force=True)
+    assert not result["success"] and "would take for markup: rename it" in result["log"]

@@ -130,7 +130,7 @@ def _bring_up(gradebook: Gradebook, lesson: str, wanted: _Wanted) -> list[str]:
     gradebook.db.commit()
     count = len(notebook.submissions)
     if count and not new:
-        said.append(f"{count} submissions kept; grade them again (nbgrader autograde {lesson} --force)")
+        said.append(f"{count} submissions kept; grade them again (manyheads grade {lesson})")
     return said
 
 

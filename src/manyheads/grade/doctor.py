@@ -250,12 +250,11 @@ def _grading_now(root: Path) -> str:
 
 def _behind(course, db_url: str) -> list[str]:
     """Lessons of source/ at which grading would stop, because the gradebook does not hold their cells as they are."""
-    from .intake import Intake, parse
+    from .intake import gradebook_differs, parse
 
-    behind, intake = [], Intake()
+    behind = []
     for path in sorted((course.root / "source").glob("*/*.ipynb")):
-        who = {"notebook": path.stem, "assignment": path.parent.name, "db_url": db_url}
-        if intake._differs(who, parse(path.read_bytes())):
+        if gradebook_differs(db_url, path.parent.name, path.stem, parse(path.read_bytes())):
             behind.append(path.parent.name)
     return behind
 

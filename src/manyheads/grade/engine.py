@@ -309,11 +309,11 @@ class _Run:
                 self._trouble("all lessons", student, FAILED, f"the folder cannot be opened ({problem.strerror})")
                 continue
             for path in held:
-                if path.name in wanted and _is_text(student):
-                    found.append((path.name, student))
-                elif path.name in wanted:
-                    why = "the folder's name is not UTF-8, so no gradebook can hold it"
-                    self._trouble(path.name, student, FAILED, why)
+                if path.name in wanted:
+                    if why := _unfit(student):
+                        self._trouble(path.name, student, FAILED, f"the folder's name {why}")
+                    else:
+                        found.append((path.name, student))
                 elif path.is_dir() and not self.only_lessons:
                     why = f"there is no lesson of this name: source/{path.name}/{path.name}.ipynb is missing"
                     self._trouble(path.name, student, MISSING, why)
@@ -555,12 +555,13 @@ class _Run:
             signal.signal(signal.SIGINT, before)
 
 
-def _is_text(name: str) -> bool:
+def _unfit(name: str) -> str:
+    """Why a folder's name cannot be a student's id; empty if it can."""
     try:
         name.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return "is not UTF-8, so no gradebook can hold it"
+    return "" if intake.is_plain_name(name) else intake.NOT_PLAIN
 
 
 def _tell(graded: Graded, repaired: list[str]) -> None:

@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from manyheads.course.lesson import role_of
+from manyheads.course.refuse import names_of
 
 from . import feedback, frames, harmless, intake
 from .isolation import Question, Settings
@@ -99,7 +100,9 @@ class Sitting:
         self.done: list[tuple[str, int]] = []  # cells that ran in the student process: source, number
         self.lost: dict[str, BaseException] = {}  # name -> why the cell that should define it ended without
         self.right = {intake.grade_id(cell): cell.source for cell in self.source.cells if role_of(cell) in ("setup", "test")}
-        self.asked = set(self.source.metadata.get("manyheads", {}).get("names", []))
+        self.asked = set(self.source.metadata.get("manyheads", {}).get("names") or names_of(self.source))
+        self.gives = {intake.grade_id(cell): {name for name in self.asked if _defines(cell.source, name)}
+                      for cell in self.source.cells if is_solution(cell) and cell.cell_type == "code"}
         self.number = 0
 
     def run(self) -> None:
@@ -171,7 +174,8 @@ class Sitting:
             outputs, _ = process.run(cell.source, self.number)
         except (CellTimeoutError, StudentProcessDied) as problem:
             outputs = [_error(problem)]
-            self.lost |= {name: problem for name in self.asked if _defines(cell.source, name)}
+            names = {name for name in self.asked if _defines(cell.source, name)}
+            self.lost |= dict.fromkeys(names | self.gives.get(intake.grade_id(cell), set()), problem)
         else:
             self.done.append((cell.source, self.number))
         self.seconds["cells"] += time.monotonic() - begun

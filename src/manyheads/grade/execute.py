@@ -9,6 +9,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Dict, Float, Unicode
 
+from .intake import other_files
 from .isolation import Job, Settings, Workshop
 from .sandbox import FULL, Limits
 
@@ -46,18 +47,14 @@ class IsolatedExecute(NbGraderPreprocessor):
                 atexit.register(workshop.close)
             return _open[settings]
 
-    def _course(self):
-        return self.parent.parent.coursedir if hasattr(self.parent, "parent") else self.parent.coursedir
-
     def _source(self, who: dict) -> Path:
-        directory = self._course()
-        folder = Path(directory.format_path(directory.source_directory, ".", who["assignment"]))
-        return folder / f"{who['notebook']}.ipynb"
+        return self._folder("source_directory", ".", who) / f"{who['notebook']}.ipynb"
 
     def _files(self, who: dict) -> dict[str, bytes]:
-        """What lies beside the notebook: nbgrader has copied the student's files and those of source/ there."""
-        from .intake import other_files
+        """What lies beside the notebook. Not as nbgrader has copied it: that follows a student's links to anywhere."""
+        theirs = other_files(self._folder("submitted_directory", who["student"], who))
+        return {**theirs, **other_files(self._folder("source_directory", ".", who))}
 
-        directory = self._course()
-        folder = Path(directory.format_path(directory.autograded_directory, who["student"], who["assignment"]))
-        return other_files(folder)
+    def _folder(self, step: str, student: str, who: dict) -> Path:
+        directory = self.parent.parent.coursedir  # of the converter, which holds the exporter, which holds this
+        return Path(directory.format_path(getattr(directory, step), student, who["assignment"]))

@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -740,21 +741,24 @@ class Intake(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         who = resources["nbgrader"]
         source = self._source(who)
-        if self._differs(who, source):
+        if not is_plain_name(who["student"]):
+            raise NbGraderException(f"the student's folder name {who['student']!r} {NOT_PLAIN}")
+        left_out = self._without_links(who)
+        if gradebook_differs(who["db_url"], who["assignment"], who["notebook"], source):
             raise NbGraderException(f"the gradebook does not match source/{who['assignment']}: "
                                     "run `manyheads gradebook sync`")
         try:  # nbgrader reads cells of which parts are missing
             new, repaired = rebuild(parse(json.dumps(nb).encode()), source)
         except Unreadable as problem:
             raise NbGraderException(f"{who['notebook']}: {problem}") from None
+        repaired += left_out
         for sentence in repaired:
             self.log.warning("%s, %s: %s", who["student"], who["notebook"], sentence)
         new.metadata["manyheads"] = {**new.metadata.get("manyheads", {}), "repaired": repaired}
         return new, resources
 
     def _source(self, who: dict) -> NotebookNode:
-        directory = self.parent.parent.coursedir  # of the converter, which holds the exporter, which holds this
-        folder = Path(directory.format_path(directory.source_directory, ".", who["assignment"]))
+        folder = self._folder("source_directory", ".", who)
         try:
             return parse((folder / f"{who['notebook']}.ipynb").read_bytes())
         except OSError:
@@ -763,26 +767,54 @@ class Intake(NbGraderPreprocessor):
         except Unreadable as problem:
             raise NbGraderException(f"source/{who['assignment']}/{who['notebook']}.ipynb: {problem}") from None
 
-    def _differs(self, who: dict, source: NotebookNode) -> bool:
-        lesson = _Lesson(source)
-        wanted = {}
-        for name, number in lesson.named.items():
-            cell = lesson.cells[number]
-            mark = cell.metadata["nbgrader"]
-            points = float(mark["points"]) if mark.get("grade") or mark.get("task") else None
-            # Of an answer nbgrader holds the stub, which its configuration may word in another way.
-            wanted[name] = (cell.cell_type, not is_solution(cell) and mark["checksum"], points)
-        with Gradebook(who["db_url"]) as gradebook:
-            try:
-                notebook = gradebook.find_notebook(who["notebook"], who["assignment"])
-            except MissingEntry:
-                return True
-            points = {cell.name: float(cell.max_score) for cell in [*notebook.grade_cells, *notebook.task_cells]}
-            answers = {cell.name for cell in notebook.solution_cells}
-            held = {cell.name: (cell.cell_type, cell.name not in answers and cell.checksum, points.get(cell.name))
-                    for cell in notebook.source_cells}
-        # Cells that left source/ may be kept for the marks that somebody gave by hand.
-        return any(held.get(name) != cell for name, cell in wanted.items())
+    def _folder(self, step: str, student: str, who: dict) -> Path:
+        directory = self.parent.parent.coursedir  # of the converter, which holds the exporter, which holds this
+        return Path(directory.format_path(getattr(directory, step), student, who["assignment"]))
+
+    def _without_links(self, who: dict) -> list[str]:
+        """Take out of autograded/ what nbgrader has copied there by following links of the student's."""
+        theirs = self._folder("submitted_directory", who["student"], who)
+        copied = self._folder("autograded_directory", who["student"], who)
+        if (theirs / f"{who['notebook']}.ipynb").is_symlink() or theirs.is_symlink():
+            raise NbGraderException(f"{who['notebook']}.ipynb is a symbolic link: ask for the notebook itself")
+        links = [path.relative_to(theirs) for path in theirs.rglob("*") if path.is_symlink()]
+        for link in links:
+            if (copied / link).is_dir():
+                shutil.rmtree(copied / link)
+            else:
+                (copied / link).unlink(missing_ok=True)
+        return [f"Left out, as symbolic links: {_shown(sorted(map(str, links)))}."] if links else []
+
+
+NOT_PLAIN = "holds a character that a web page would take for markup: rename it"
+
+
+def is_plain_name(student: str) -> bool:
+    """Whether a student's id can stand in a page as it is: Formgrader's pages do not escape it."""
+    return not any(character in "<>&\"'" or not character.isprintable() for character in student)
+
+
+def gradebook_differs(db_url: str, assignment: str, notebook: str, source: NotebookNode) -> bool:
+    """Whether the gradebook holds other cells than the source notebook."""
+    lesson = _Lesson(source)
+    wanted = {}
+    for name, number in lesson.named.items():
+        cell = lesson.cells[number]
+        mark = cell.metadata["nbgrader"]
+        points = float(mark["points"]) if mark.get("grade") or mark.get("task") else None
+        # Of an answer nbgrader holds the stub, which its configuration may word in another way.
+        wanted[name] = (cell.cell_type, not is_solution(cell) and mark["checksum"], points)
+    with Gradebook(db_url) as gradebook:
+        try:
+            found = gradebook.find_notebook(notebook, assignment)
+        except MissingEntry:
+            return True
+        points = {cell.name: float(cell.max_score) for cell in [*found.grade_cells, *found.task_cells]}
+        answers = {cell.name for cell in found.solution_cells}
+        held = {cell.name: (cell.cell_type, cell.name not in answers and cell.checksum, points.get(cell.name))
+                for cell in found.source_cells}
+    # Cells that left source/ may be kept for the marks that somebody gave by hand.
+    return any(held.get(name) != cell for name, cell in wanted.items())
 
 
 # ---- hand-in folders ------------------------------------------------------------------------------------------

@@ -140,7 +140,10 @@ class Workshop:
 
     def close(self) -> None:
         """End the zygote and every process that came from it."""
-        with self._lock:
+        if not self._lock.acquire(timeout=1):  # a zygote is being waited for
+            self._zygote.kill()
+            self._lock.acquire()
+        try:
             if self._control is not None:
                 self._control.close()
                 self._control = None
@@ -151,6 +154,8 @@ class Workshop:
                     self._zygote.kill()
                     self._zygote.wait()
                 self._zygote = None
+        finally:
+            self._lock.release()
 
     @contextlib.contextmanager
     def _examiner(self) -> Iterator[socket.socket]:

@@ -34,8 +34,9 @@ def main(control: int) -> None:
     """Serve the client at the other end of the descriptor ``control`` until it hangs up."""
     line = socket.socket(fileno=control)
     shell = warm_up()
-    line.send(b'{"ready": true}')
-    _Zygote(line, shell).serve()
+    with contextlib.suppress(BrokenPipeError):  # the client has gone meanwhile
+        line.send(b'{"ready": true}')
+        _Zygote(line, shell).serve()
 
 
 def warm_up():
@@ -73,6 +74,7 @@ def _use_once(shell) -> None:
     torch.einsum("nd,md->nm", torch.zeros(2, 3), torch.zeros(4, 3))
     torch.nn.functional.scaled_dot_product_attention(*[torch.zeros(2, 2, 3, 4)] * 3)
     learn.running_example()
+    learn.patient("A")
     learn.trained_layer(0, "The student delivered the book to the library.")
     shell.user_ns.pop("_f", None)
 

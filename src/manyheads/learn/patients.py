@@ -1,5 +1,6 @@
 """Four modules that look healthy: right names, right shapes, no error. Each has one fault, to be found by experiment."""
 
+import functools
 import math
 
 import torch
@@ -28,8 +29,13 @@ def patient(letter: str) -> nn.Module:
     if letter not in _WARD:
         raise ValueError(f"the modules are {', '.join(_WARD)}, not {letter!r}")
     module = _Patient(letter)
-    module.load_state_dict(trained_layer(0).weights)
+    module.load_state_dict(_weights())
     return module.eval()
+
+
+@functools.cache
+def _weights() -> dict[str, Tensor]:
+    return trained_layer(0).weights
 
 
 class _Patient(nn.Module):
