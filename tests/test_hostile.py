@@ -10,6 +10,7 @@ import json
 import sqlite3
 import stat
 from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
@@ -18,11 +19,12 @@ from hostile import CASES
 from hostile.case import Case
 from hostile.lesson import QUESTIONS
 from hostile.theft import LOOT
-from hostile.world import COMMENTED, HERE, HONEST, attacked_course, copy_alone, hand_in_all, watched
+from hostile.world import COMMENTED, HERE, HONEST, MANYHEADS, attacked_course, copy_alone, hand_in_all, watched
 from tiny_course import LESSON
 
 from manyheads.grade import sandbox
 from manyheads.grade.feedback import is_test
+from manyheads.grade.nbgrading import Nbgrader
 from manyheads.grade.record import Entry, Ledger
 
 pytestmark = pytest.mark.slow
@@ -36,7 +38,8 @@ ROWS = (
     "raw HTML with a script in markdown", "a symlink in the hand-in folder",
     "F01", "F02", "F04", "F06", "F07", "F08", "F11", "F12", "F13", "F17", "F18", "F22",
 )
-SECONDS = 1200  # for the whole class: only a run that hangs takes so long
+PARTLY = 3  # exit code: some hand-ins could not be graded
+SECONDS = 600  # for the whole class: only a run that hangs takes so long
 STATUSES = {"graded", "timed out", "crashed", "not attempted", "by hand"}
 
 
@@ -61,11 +64,11 @@ def graded(tmp_path_factory):
     with attacked_course(folder) as made:
         honest = hand_in_all(made, CASES)
         alone = copy_alone(made, folder / "alone", honest[0])
-        run = watched(alone, 300, str(HERE / "run.py"), str(alone.course.root), "1")
+        run = watched(alone, 300, *MANYHEADS, "grade", "--workers", "1")
         assert run["exit"] == 0, run["said"]
         usual = alone.points(honest[0])
         before = hashes(made.course.root)
-        run = watched(made, SECONDS, str(HERE / "run.py"), str(made.course.root), "2")
+        run = watched(made, SECONDS, *MANYHEADS, "grade", "--workers", "2")
         ledger = Ledger(f"sqlite:///{made.course.root / 'gradebook.db'}")
         entries = {entry.student: entry for entry in ledger.entries(LESSON)}
         ledger.close()
@@ -77,7 +80,7 @@ def hashes(root: Path) -> dict[str, str]:
     found = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root)
-        if name.parts[0] in ("gradebook.db", "autograded", "gradebook-backups", "gradebook.db.grading"):
+        if name.parts[0] in ("gradebook.db", "autograded", "feedback", "gradebook-backups", "gradebook.db.grading"):
             continue
         facts = path.lstat()
         held = b""
@@ -100,6 +103,28 @@ def all_points(root: Path) -> dict[str, dict[str, float | None]]:
             if name in QUESTIONS:
                 found.setdefault(student, {})[name] = score
     return found
+
+
+class Active(HTMLParser):
+    """Finds what of a student's would run in a page: every case marks it with `owned` or `alert`."""
+
+    def __init__(self):
+        super().__init__()
+        self.found: list[str] = []
+        self.tag = ""
+
+    def handle_starttag(self, tag, attributes):
+        self.tag = tag
+        for key, value in attributes:
+            if key.startswith("on") or "javascript:" in (value or "").lower():
+                self.found.append(f"<{tag} {key}={value}>")
+
+    def handle_data(self, data):
+        if self.tag == "script" and ("owned" in data or "alert(1)" in data):
+            self.found.append(data)
+
+    def handle_endtag(self, tag):
+        self.tag = ""
 
 
 def name(case: Case) -> str:
@@ -133,7 +158,8 @@ def test_the_bank_is_large_and_has_a_case_for_every_row():
 
 
 def test_the_run_ends_and_the_table_is_shown(graded, capsys):
-    assert not graded.run["late"] and graded.run["exit"] == 0, graded.run["said"][-3000:]
+    assert not graded.run["late"] and graded.run["exit"] == PARTLY, graded.run["said"][-3000:]
+    assert not set(graded.run["said"]) & set("\x1b\x07\x00"), "a name or message of a student's reached the screen as it is"
     stock = stock_says()
     rows = [(case.student, stock.get(case.student, "not tried"), *verdict(graded, case)) for case in CASES]
     with capsys.disabled():
@@ -190,6 +216,64 @@ def test_an_honest_student_among_them_gets_the_usual_grade(graded, kind):
     assert {question.status for key, question in graded.entries[student].questions.items() if key in QUESTIONS} == {"graded"}
 
 
+# ---- feedback, and nbgrader's own command ----
+
+SHOWN = (
+    "files-html-and-scripts", "files-scripts-in-code", "files-half-characters", "files-link-that-is-read", "files-skip-execution",
+    "border-exception-with-a-page", "border-raises-not-right", "border-exception-named-points", "border-exception-with-a-huge-message",
+    "theft-source", "theft-own-memory-in-a-call", "theft-frames", "patch-caller-frames", "patch-equal-to-everything", "harm-displays",
+    "harm-exit-in-call", "harm-loop-in-call", "harm-prints-fifty-megabytes", "trusted-slow-markdown", "trusted-forged-exceptions",
+)
+
+
+@pytest.mark.parametrize("student", SHOWN)
+def test_feedback_tells_no_secret_and_runs_nothing(graded, student):
+    made = graded.made
+    page = Nbgrader(made.course).feedback(LESSON, student).read_text(encoding="utf-8")
+    assert not [place for place, text in made.canaries.items() if text in page]
+    assert "8642" not in page, "a hidden test"
+    assert str(made.course.root / "autograded") not in page
+    assert len(page) < 3_000_000
+    active = Active()
+    active.feed(page)
+    assert not active.found
+
+
+@pytest.fixture(scope="module")
+def by_nbgrader(tmp_path_factory):
+    """A part of the class, graded by `nbgrader autograde` with the course's configuration."""
+    cases = [case for case in CASES if case.student in BY_NBGRADER]
+    assert len(cases) == len(BY_NBGRADER)
+    with attacked_course(tmp_path_factory.mktemp("by-nbgrader")) as made:
+        honest = hand_in_all(made, cases)
+        run = watched(made, 600, "-m", "nbgrader", "autograde", LESSON)
+        yield made, run, honest, all_points(made.course.root)
+
+
+BY_NBGRADER = (
+    "files-aa-copied-test", "files-old-schema", "files-deleted-tests", "files-edited-tests", "files-skip-execution", "files-invalid-metadata",
+    "files-tests-that-end-in-a-tuple", "patch-allclose", "patch-ast-transformer", "patch-equal-to-everything", "theft-source",
+    "theft-gradebook-write", "harm-exit-in-call", "harm-kills-everything", "harm-loop-that-ignores-interrupts",
+    "harm-prints-fifty-megabytes", "odd-warns",
+)
+
+
+@pytest.mark.parametrize("student", BY_NBGRADER)
+def test_gets_the_same_by_nbgraders_own_command(by_nbgrader, student):
+    made, run, _, points = by_nbgrader
+    (case,) = [case for case in CASES if case.student == student]
+    assert points[student] == case.points, run["said"][-3000:]
+    nb = made.autograded(student)
+    assert LOOT not in str([cell.get("outputs") for cell in nb.cells if not is_test(cell)])
+
+
+def test_nbgraders_own_command_grades_the_honest_and_leaves_nothing(by_nbgrader):
+    made, run, honest, points = by_nbgrader
+    assert run["exit"] == 0 and not run["late"] and run["left"] == []
+    assert {student: points[student] for student in honest} == dict.fromkeys(honest, QUESTIONS)
+    assert made.reached == []
+
+
 # ---- the class as a whole ----
 
 
@@ -220,7 +304,7 @@ def test_nothing_outside_was_touched(graded):
     root, home = graded.made.course.root, graded.made.world.home
     assert hashes(root) == graded.before
     assert {path.name for path in root.iterdir()} <= {
-        "lessons", "source", "release", "submitted", "autograded", "gradebook-backups", "gradebook.db", "gradebook.db.grading", "nbgrader_config.py"}
+        "lessons", "source", "release", "submitted", "autograded", "feedback", "gradebook-backups", "gradebook.db", "gradebook.db.grading", "nbgrader_config.py"}
     left = [path.name for path in home.iterdir() if path.name not in ("secret.txt", ".cache", ".config", ".ipython", ".local", ".jupyter")]
     assert not left and not list(home.rglob(f"*{graded.made.world.token}*"))
     token = graded.made.world.token

@@ -1,6 +1,6 @@
 """Attacks on the door between the student's process and the examiner: what is sent back, raised, or written to it."""
 
-from .case import ANY, CRASHED, GRADED, NOT_ATTEMPTED, TIMED_OUT, Bank, but
+from .case import ALL_ANY, ANY, CRASHED, GRADED, NOT_ATTEMPTED, TIMED_OUT, Bank, but
 
 CASES = Bank("border")
 
@@ -232,8 +232,7 @@ def sockets():
     return found
 """
 
-# The attack is made in a call, so the earlier answers stay. What comes after may be lost with the process.
-
+# The attack is made in a call, so the earlier answers stay.
 
 def _on_the_socket(name: str, attack: str, later: bool = False) -> None:
     """With ``later`` the attack goes on in a thread, and may cost the next question too."""

@@ -192,7 +192,6 @@ def _(nb):
     for cell in nb.cells:
         if (name_of(cell) or "").startswith("test_"):
             cell.metadata["tags"] = ["skip-execution", "raises-exception"]
-            cell.metadata["execution"] = {"skip": True}
 
 
 @_with_wrong_answers("other-roles")
@@ -249,6 +248,13 @@ def _(nb):
             cell.metadata["nbgrader"] = odd
     nb.metadata["manyheads"] = "text"
     nb.metadata["kernelspec"] = []
+
+
+@lambda change: CASES.notebook("invalid-metadata", change)
+def _(nb):
+    for cell in nb.cells:
+        cell.metadata["execution"] = {"skip": True}  # no notebook of the standard: a text is wanted
+        cell.metadata["tags"] = "one", "one"
 
 
 @lambda change: CASES.notebook("no-metadata", change, points=dict.fromkeys(QUESTIONS), status=("graded", "unreadable"),

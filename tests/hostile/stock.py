@@ -5,7 +5,6 @@ that what a case kills or unmounts is only its own. Cases that would hurt the ma
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -41,10 +40,9 @@ def tried(template: Class, case: Case, folder: Path) -> str:
     made.hand_in(case)
     made.hand_in_honest(OTHER)
     command = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child", sys.executable, "-m", "nbgrader", "autograde", LESSON]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     late = False
     try:
-        subprocess.run(command, cwd=root, env=made.environment | {"PATH": path, "PYTHONPATH": ""}, stdin=subprocess.DEVNULL,
+        subprocess.run(command, cwd=root, env=made.environment, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SECONDS, start_new_session=True)
     except subprocess.TimeoutExpired:
         late = True

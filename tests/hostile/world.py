@@ -27,6 +27,14 @@ from .lesson import RIGHT, fill, make_course
 HERE = Path(__file__).parent
 COMMENTED = "canary-student"  # known to the gradebook, hands nothing in
 HONEST = "zz-honest"  # comes after the cases of a kind
+# Short limits, so that those who use them up cost little.
+LIMITS = """
+c.IsolatedExecute.seconds_a_cell = 5
+c.IsolatedExecute.seconds_a_call = 3
+c.IsolatedExecute.seconds_in_all = 20
+c.IsolatedExecute.limits = dict(memory_mb=768, total_memory_mb=1024, cpu_seconds=30, processes=24, file_mb=32, scratch_mb=64)
+"""
+MANYHEADS = ("-c", "from manyheads.cli import main; main()")
 
 
 def canary(place: str) -> str:
@@ -47,7 +55,7 @@ class Class:
     def environment(self) -> dict[str, str]:
         """What the client of the grader has in its environment: a secret, and a home folder with another."""
         return os.environ | {"HOME": str(self.world.home), "MANYHEADS_SECRET": self.canaries["environment"],
-                             "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])}
+                             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 
     def hand_in(self, case: Case) -> None:
         case.write(self.course.root / "submitted" / case.student / LESSON, self.released, self.world)
@@ -82,6 +90,8 @@ def attacked_course(folder: Path) -> Iterator[Class]:
     token = secrets.token_hex(6)
     canaries = {place: canary(place) for place in ("hidden", "solution", "gradebook", "student", "environment", "home", "tmp")}
     course = make_course(folder / "course", canaries["hidden"], canaries["solution"])
+    with (course.root / "nbgrader_config.py").open("a") as file:
+        file.write(LIMITS)
     sync(course, [LESSON])
     home, outside = folder / "home", Path(f"/tmp/manyheads-{token}-secret")
     for inner in (".jupyter", ".ipython/profile_default/startup"):
