@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tiny_course import DOUBLE, text, tiny_course
+from tiny_course import TEST_DOUBLE, text, tiny_course
 
 from manyheads.course.build import build
 from manyheads.course.gradebook import sync
@@ -80,7 +80,7 @@ def test_a_configuration_that_is_not_in_force(course, added, said):
 
 def test_a_gradebook_behind_its_source(course):
     sync(course)
-    course.text(course.lessons()[0]).write_text(text(double=DOUBLE.replace("Twice the", "Two times the")))
+    course.text(course.lessons()[0]).write_text(text(test_double=TEST_DOUBLE.replace("(3, 7.5)", "(3, 8.5)")))
     build(course, solutions=False)
     code, output = consult()
     assert code == 1

@@ -89,8 +89,8 @@ def test_a_class_is_brought_up_to_a_changed_lesson(graded):
     assert sync(graded.course) == [f"{LESSON}: up to date"]
 
     # Grading goes on: nbgrader restores the corrected test, and knows the new question.
-    # A hand-in from the old release is graded as far as it goes; what it lacks waits.
-    assert graded.autograde("bob", LESSON) == {"test_double_values": 0, "test_answer_more": None, "written": 0}
+    # A hand-in from the old release gets the new question too: not answered, and nothing waits for a mark.
+    assert graded.autograde("bob", LESSON) == {"test_double_values": 0, "test_answer_more": 0, "written": 0}
     graded.hand_in("ada", LESSON, solved(graded.course, LESSON))
     assert graded.autograde("ada", LESSON) == {"test_double_values": 6, "test_answer_more": 4, "written": None}
     assert "-4" in (graded.course.root / "autograded" / "ada" / LESSON / f"{LESSON}.ipynb").read_text()

@@ -1,6 +1,7 @@
 """Isolated grading as a step of nbgrader's own: for `nbgrader autograde` and Formgrader's button."""
 
 import atexit
+import os
 import threading
 from pathlib import Path
 
@@ -27,13 +28,20 @@ class IsolatedExecute(NbGraderPreprocessor):
     limits = Dict(help="of the sandbox, such as {'memory_mb': 4096}; see manyheads.grade.sandbox.Limits").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        who = resources["nbgrader"]
+        try:
+            return self._graded(nb, resources["nbgrader"]), resources
+        except BaseException:
+            # nbgrader sets it around this step, and after a failure leaves it to every kernel of a Jupyter server.
+            os.environ.pop("NBGRADER_EXECUTION", None)
+            raise
+
+    def _graded(self, nb: NotebookNode, who: dict) -> NotebookNode:
         job = Job(who["assignment"], self._source(who).read_bytes(), nbformat.v4.writes(nb).encode(), intake=False,
                   files=self._files(who))
         graded = self._workshop().grade(job)
         for note in graded.notes:
             self.log.warning("%s, %s: %s", who["student"], who["notebook"], note)
-        return nbformat.reads(graded.notebook.decode(), as_version=4), resources
+        return nbformat.reads(graded.notebook.decode(), as_version=4)
 
     def settings(self) -> Settings:
         return Settings(self.sandbox, Limits(**self.limits), self.seconds_a_cell, self.seconds_a_call, self.seconds_in_all)

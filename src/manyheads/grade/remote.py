@@ -110,13 +110,12 @@ class Process:
             self.end()
             return CellTimeoutError("your code did not finish in the time that it may take.")
         self.gone = "crashed"
-        said = self._last_words()
+        ended = isinstance(problem, EOFError | OSError)
+        said = self._last_words() if ended else ""
         self.end()
         if said.startswith("not entered"):  # no student code has run
             return RuntimeError(f"the sandbox could not be built ({said.removeprefix('not entered: ')})")
-        if isinstance(problem, EOFError | OSError):
-            return StudentProcessDied(_ending(said))
-        return StudentProcessDied("your code answered in a form that cannot be read.")
+        return StudentProcessDied(_ending(said) if ended else "your code answered in a form that cannot be read.")
 
     def _last_words(self) -> str:
         """What the keeper says after the process ended by itself."""
