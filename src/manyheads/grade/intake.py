@@ -34,6 +34,7 @@ from manyheads.course.stubs import StubSolutions
 
 MOST_BYTES = 64 * 2**20  # of a notebook file: outputs may be large, they are thrown away
 MOST_TEXT = 2 * 2**20  # characters in all cells together
+_WIDEST = 1_000  # characters of a line that are looked at for a name
 MOST_CELLS = 2_000
 MOST_VALUES = 8_000_000  # in the whole file: small ones need much more memory than their text
 MOST_METADATA = 100_000  # characters, of a cell or of the notebook: larger ones are dropped
@@ -487,7 +488,7 @@ def _are_pieces(texts: list[str], number: int, lesson: _Lesson) -> bool:
         words = [set(text.split()) for text in texts]
         pairs = [(one, other) for place, one in enumerate(words) for other in words[:place]]
         return bool(words) and all(len(one & other) * 2 <= min(len(one), len(other)) for one, other in pairs)
-    defined = [{name for name in lesson.asked(number) if _defines(text, name)} for text in texts]
+    defined = [{name for name in lesson.asked(number) if defines(text, name)} for text in texts]
     once = sum(map(len, defined)) == len(set().union(*defined)) > 0
     return once and _is_python(_joined(texts, "code"))
 
@@ -500,11 +501,20 @@ def _is_python(text: str) -> bool:
     return True
 
 
-def _defines(text: str, name: str) -> bool:
-    """Whether a line at the margin defines the name, as far as can be told without parsing."""
-    statement = rf"(?:async[ \t]+)?(?:def|class)[ \t]+{name}\b"
-    assignment = rf"(?:\w+[ \t]*,[ \t]*)*{name}\b[ \t]*(?:[:,][^=\n]*)?=(?!=)"
-    return re.search(rf"^(?:{statement}|{assignment})", text, re.MULTILINE) is not None
+def defines(text: str, name: str) -> bool:
+    """Whether a line at the margin defines the name, as far as can be told without parsing. Takes time as the text is long."""
+    for line in text.split("\n"):
+        line = line[:_WIDEST]
+        if name not in line or line[0].isspace():
+            continue
+        if re.match(rf"(?:async[ \t]+)?(?:def|class)[ \t]+{name}\b", line):
+            return True
+        targets, assigned, rest = line.partition("=")
+        if assigned and not rest.startswith("="):
+            names = targets.partition(":")[0].split(",")
+            if name in (target.strip(" \t()[]") for target in names):
+                return True
+    return False
 
 
 def _match(slots: list[_Slot], lesson: _Lesson) -> list[str]:
@@ -558,7 +568,7 @@ def _answer(slots: list[_Slot], number: int, lesson: _Lesson) -> _Slot | None:
             return next(iter(texts), None)
         return texts[-1] if texts and below < len(slots) and slots[below].origin == number + 1 else None
     asked = lesson.asked(number)
-    counts = [(sum(_defines(slot.cell.source, name) for name in asked), slot) for slot in own]
+    counts = [(sum(defines(slot.cell.source, name) for name in asked), slot) for slot in own]
     # Anywhere else, only a cell that answers the whole question.
     near = [(count, slot) for count, slot in counts if count and slot in between]
     far = [(count, slot) for count, slot in counts if asked and count == len(asked)]

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -79,7 +80,10 @@ class Job:
 
 @dataclass
 class Graded:
-    """What grading one submission gave. ``notebook`` is the autograded notebook as JSON, empty if unreadable."""
+    """What grading one submission gave; ``status`` is "graded", "unreadable" or "failed".
+
+    ``notebook`` is the autograded notebook as JSON, empty if it is not graded.
+    """
 
     status: str
     reason: str = ""
@@ -123,7 +127,11 @@ class Workshop:
         self.close()
 
     def grade(self, job: Job) -> Graded:
-        """Grade one submission; takes as long as that takes. Raises Broken."""
+        """Grade one submission; takes as long as that takes. Raises Broken.
+
+        An examiner whose own work takes too long ends itself: the submission is "failed", and nobody should try again.
+        """
+        begun = time.monotonic()
         with self._examiner() as line:
             order = {"settings": self.settings.to_dict(), "lesson": job.lesson, "intake": job.intake,
                      "keep": job.keep, "files": list(job.files)}
@@ -132,6 +140,8 @@ class Workshop:
             try:
                 answer, (notebook, *_) = frames.receive(line, most_bytes=frames.MOST_WITH_A_NOTEBOOK)
             except (EOFError, OSError) as problem:
+                if time.monotonic() - begun > self.settings.seconds_in_all:
+                    return Graded("failed", "its examination took too long: look at this hand-in yourself")
                 raise Broken(f"the examiner ended without an answer ({problem or type(problem).__name__})") from None
         if "broken" in answer:
             raise Broken(answer["broken"])

@@ -3,7 +3,7 @@
 import os
 
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, ClearOutput, GetGrades, SaveAutoGrades
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, SaveAutoGrades
 from traitlets.config import Config
 
 from .execute import IsolatedExecute
@@ -14,7 +14,7 @@ from .loaded import note_loaded
 
 def configure(c: Config) -> None:
     """Put the grader into an nbgrader configuration: ``configure(c)`` in nbgrader_config.py."""
-    c.Autograde.sanitize_preprocessors = [ClearOutput, Intake, CheckCellMetadata]
+    c.Autograde.sanitize_preprocessors = [Intake, CheckCellMetadata]
     c.Autograde.autograde_preprocessors = [IsolatedExecute, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]
     c.GenerateFeedback.preprocessors = [GetGrades, RedactTests, CSSHTMLHeaderPreprocessor]
     c.GenerateFeedback.exporter_class = FeedbackPage

@@ -22,6 +22,7 @@ from .shell import Shell
 
 # What `check` runs beside the student's function, because it needs more than data: gradients, strides, shared memory.
 BESIDE = ("gradient", "parameter_gradients", "on_non_contiguous", "shares_parameters")
+MOST_BYTES = 16 * 2**20  # of one answer, as the examiner takes it
 MOST_CALLBACKS = 20_000  # in one call
 MOST_SAID = 10_000  # characters of an exception's message
 
@@ -49,6 +50,8 @@ class _Student:
                 case "files":
                     for name, data in zip(order["names"], buffers, strict=True):
                         _write(name, data)
+                    if any(name.endswith(".py") for name in order["names"]):
+                        sys.path.append(os.getcwd())  # at the end: no file of theirs hides a package
                 case "seed":
                     torch.manual_seed(order["seed"])
                     random.seed(order["seed"])
@@ -62,7 +65,8 @@ class _Student:
 
     def _answer(self, order: dict, buffers: list[bytes]) -> None:
         turn, self.turn = self.turn, order["turn"]
-        kept = sys.stdout, sys.stderr
+        kept, dtype = (sys.stdout, sys.stderr), torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)  # as in the examiner, whose inputs a test hands over
         sys.stdout = sys.stderr = _Nowhere()  # what a function prints while a test calls it is nobody's answer
         try:
             given = wire.Decoder(buffers, self._known)
@@ -77,12 +81,13 @@ class _Student:
             outputs = wire.Encoder()
         finally:
             sys.stdout, sys.stderr = kept
+            torch.set_default_dtype(dtype)
         back = wire.Encoder(self._handle, modules_as_data=True)
         if changed:
             answer["changed"] = [[place, back.tree(item)] for place, item in changed]
         answer |= {"turn": order["turn"], "own": len(outputs.buffers)}
         try:
-            frames.send(self.line, answer, [*outputs.buffers, *back.buffers])
+            frames.send(self.line, answer, [*outputs.buffers, *back.buffers], most_bytes=MOST_BYTES)
         except frames.NotPlain as problem:
             frames.send(self.line, {"turn": order["turn"], "own": 0, "raised": self._raised(problem)})
         self.turn = turn

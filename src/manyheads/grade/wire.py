@@ -843,6 +843,8 @@ def _put_tensor(target, value):
     with torch.no_grad():
         if target.shape == value.shape and target.dtype == value.dtype:
             target.copy_(value)
+        elif value.numel() > 2 * target.numel() + 1000:  # a test goes on to compute with it
+            raise NotPlain("an argument that has become much larger")
         else:
             target.data = value.detach().clone()
     if target.is_leaf:
