@@ -497,11 +497,14 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
     output, weights = attended(attention, query, key, value, mask)
     seen = []
 
+    def call(dropout):  # with copies: what is expected is worked out from the originals
+        return attention(query.clone(), key.clone(), value.clone(), mask=None if mask is None else mask.clone(), dropout=dropout)
+
     def doubles(x):
         seen.append(x.detach().to(query.dtype, copy=True))
         return 2 * x
 
-    doubled = attention(query, key, value, mask=mask, dropout=doubles)
+    doubled = call(doubles)
     if not seen:
         raise known(_SDPA, "dropout ignored")
     given = seen[0]
@@ -523,7 +526,7 @@ def probe_dropout(attention: Callable, query: Tensor, key: Tensor, value: Tensor
         raise known(_SDPA, "dropout changes the weights twice")
     dropped = torch.ones(weights.shape[-1])
     dropped[1] = 0
-    one_gone, _ = attention(query, key, value, mask=mask, dropout=lambda x: x * dropped)
+    one_gone, _ = call(lambda x: x * dropped)
     expect.close(one_gone, (weights * dropped) @ value, "the output with a dropout that drops one key")
 
 

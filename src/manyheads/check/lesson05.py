@@ -369,8 +369,13 @@ def draw_weights(module: object, d_model: int) -> dict[str, Tensor]:
     for name in STATE:
         spread = 0.5 if name.endswith("bias") else 1.5 / math.sqrt(d_model)
         state[name] = spread * torch.randn(state[name].shape)
-    module.load_state_dict(state)
+    module.load_state_dict(_copy(state))
     return state
+
+
+def _copy(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """For a load_state_dict that may be somebody's own: what is expected is worked out from the state itself."""
+    return {name: value.clone() if isinstance(value, Tensor) else value for name, value in state.items()}
 
 
 def checked_state(module: object, d_model: int) -> dict[str, Tensor]:
@@ -485,10 +490,11 @@ def dropped_blocks(make: Callable, d_model: int, num_heads: int, p: float | None
     batch, seq_q = 7, 40
     query, source = torch.randn(batch, seq_q, d_model), 1 + torch.rand(batch, 1, d_model)
     module.eval()
-    if not torch.allclose(run(module, query, source, source), source.expand_as(query), atol=1e-4):
+    # Copies, here and elsewhere: the result is compared with the source, which the module must not get to change.
+    if not torch.allclose(run(module, query, source.clone(), source.clone()), source.expand_as(query), atol=1e-4):
         raise known(CLASS, "dropout not judged yet")
     module.train()
-    output = run(module, query, source, source)
+    output = run(module, query, source.clone(), source.clone())
     expect.shape(output, (batch, seq_q, d_model), "the output with a single key, in train(),")
     times = (output / source).reshape(batch, seq_q, num_heads, -1)
     whole = (times - times[..., :1]).abs().amax(-1) < 1e-4
@@ -684,7 +690,8 @@ def ask_torch(mha: object, query: Tensor, key: Tensor, value: Tensor, mask: Tens
     if not hasattr(mha, "in_proj_weight"):
         raise known(_TORCH, "the module itself")
     named = {} if mask is None else {"attn_mask": mask}
-    output, weights = mha(query, key, value, need_weights=True, average_attn_weights=False, **named)
+    copies = [x.clone() for x in (query, key, value)]  # tests work out from the originals what they expect
+    output, weights = mha(*copies, need_weights=True, average_attn_weights=False, **named)
     return weights, output
 
 
@@ -725,6 +732,8 @@ def copied_not_shared(to_torch_mha: Callable, module: nn.Module) -> None:
     """Raise NotRight, by name, if a parameter of the copy lies in the same memory as one of ``module``."""
     if expect.shares_parameters(to_torch_mha, module):
         raise known(_TORCH, "shared, not copied")
+    if set(module.state_dict()) != set(STATE):
+        raise NotRight("to_torch_mha took layers away from the module that it was given, or gave it new ones. Copy values, nothing else.")
 
 
 @exercise(_TORCH, lesson=LESSON, points=3, hidden=2, names=(_TORCH,))

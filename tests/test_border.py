@@ -1,0 +1,107 @@
+"""Attacks through what crosses the border by right: arguments that come back changed, and functions that are called back."""
+
+import nbformat
+import pytest
+import test_banks as banks
+import torch
+
+from manyheads import check
+from manyheads.check import lesson03, lesson05
+from manyheads.course import sample
+from manyheads.course.lesson import Course
+from manyheads.grade.isolation import Job, Settings, Workshop
+
+COURSE = Course.find(banks.HERE)
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    with Workshop(Settings()) as made:
+        yield made
+
+
+def graded(workshop, lesson, **cells):
+    """The lesson with every answer right but these. Returns status and points by grade id, without the test's prefix."""
+    nb = sample.hand_in(COURSE, lesson, "all-right")
+    for cell in nb.cells:
+        cell.source = cells.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
+    result = workshop.grade(Job(lesson, COURSE.notebook("source", lesson).read_bytes(), nbformat.writes(nb).encode()))
+    return {name.removeprefix("test_"): (one.status, one.points) for name, one in result.questions.items()}
+
+
+def lost(questions, but):
+    """Questions with full marks no more, beside those whose name begins with ``but``."""
+    return {name for name, (_, points) in questions.items() if points == 0 and not name.startswith(but)}
+
+
+BLANKING_MODULE = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, dropout=0.1):
+        super().__init__()
+        self.num_heads = num_heads
+        for name in ("W_q", "W_k", "W_v", "W_o"):
+            setattr(self, name, nn.Linear(d_model, d_model))
+
+    def load_state_dict(self, state):
+        for value in state.values():
+            value.zero_()
+
+    def forward(self, query, key, value, mask=None):
+        weights = torch.ones(query.shape[0], self.num_heads, query.shape[1], key.shape[1])
+        weights = weights if mask is None else weights * mask
+        self.attention_weights = weights / weights.sum(-1, keepdim=True)
+        return torch.zeros_like(query)
+"""
+BLANKING_COPY = """
+class Copy:
+    training, in_proj_weight = False, torch.zeros(3)
+    def eval(self): return self
+    def state_dict(self): return {}
+    def __call__(self, query, key, value, **named):
+        query.zero_(), key.zero_()
+        shape = query.shape[0], 2, query.shape[1], key.shape[1]
+        return torch.zeros_like(query), torch.full(shape, 1 / key.shape[1])
+
+def to_torch_mha(module): return Copy()
+"""
+
+
+def test_weights_that_a_module_changes_are_not_what_is_expected_of_it(workshop):
+    questions = graded(workshop, "05_full_module", MultiHeadAttention=BLANKING_MODULE)
+    for name in ("self_output", "self_weights", "cross", "masks", "dropout", "trained"):
+        assert questions[f"MultiHeadAttention_{name}"][1] == 0, name
+
+
+def test_inputs_that_a_module_changes_are_not_what_is_expected_of_it(workshop):
+    questions = graded(workshop, "05_full_module", to_torch_mha=BLANKING_COPY)
+    assert questions["to_torch_mha_copies"][1] == questions["to_torch_mha_settings"][1] == 0
+    assert not lost(questions, but="to_torch_mha")
+
+
+def test_a_value_changed_in_the_last_call_does_not_excuse_a_dropout_that_is_ignored():
+    calls = []
+
+    def attention(query, key, value, mask=None, dropout=None):
+        weights = (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1)
+        output = weights @ value
+        if dropout is None:
+            return output, weights
+        dropout(weights)
+        calls.append(1)
+        if len(calls) == 1:
+            return 2 * output, weights
+        value.zero_()
+        return torch.zeros_like(output), weights
+
+    with pytest.raises(check.NotRight):
+        lesson03.probe_dropout(attention, torch.randn(2, 3, 5, 7), torch.randn(2, 3, 4, 7), torch.randn(2, 3, 4, 6))
+
+
+def test_a_module_that_loses_its_layers_was_not_left_alone():
+    def strip(module):
+        made = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval()
+        module._modules.clear()
+        return made
+
+    with pytest.raises(check.NotRight, match="took layers away"):
+        lesson05.copied_not_shared(strip, lesson05.layers_only(8, 2))
