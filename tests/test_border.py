@@ -105,3 +105,27 @@ def test_a_module_that_loses_its_layers_was_not_left_alone():
 
     with pytest.raises(check.NotRight, match="took layers away"):
         lesson05.copied_not_shared(strip, lesson05.layers_only(8, 2))
+
+
+@pytest.mark.parametrize("call", ["split_fn(torch.zeros(1, 1, 2), 10**9)", "split_fn(torch.zeros(3, 2, 6), -10**18)"])
+def test_a_function_of_the_tests_called_with_a_number_without_end_costs_its_question(workshop, call):
+    loop = f"def catches_wrong_split(split_fn):\n    try: {call}\n    except Exception: pass\n    return True"
+    questions = graded(workshop, "02_head_split", catches_wrong_split=loop)
+    assert all(questions[f"catches_wrong_split_{name}"][1] == 0 for name in ("values", "order", "errors"))
+    assert not lost(questions, but="catches_wrong_split")
+
+
+def test_what_a_function_of_the_tests_may_keep_has_an_end(workshop):
+    flood = ("def scaled_dot_product_attention(query, key, value, mask=None, dropout=None):\n"
+             "    weights = (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1)\n"
+             "    while dropout is not None:\n        dropout(torch.zeros(15_000_000, dtype=torch.uint8))\n"
+             "    return weights @ value, weights")
+    questions = graded(workshop, "03_head_patterns", scaled_dot_product_attention=flood)
+    assert questions["scaled_dot_product_attention_dropout"] == ("crashed", 0)
+    assert not lost(questions, but="scaled_dot_product_attention")
+
+
+def test_a_row_of_millions_is_looked_at_quickly(workshop):
+    questions = graded(workshop, "01_motivation", softmax_row="def softmax_row(scores): return torch.rand(3_900_000)")
+    assert questions["softmax_row_values"] == ("graded", 0)
+    assert not lost(questions, but="softmax_row")

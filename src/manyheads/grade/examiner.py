@@ -5,12 +5,15 @@ tests may ask for are bound to what :mod:`.remote` brings across the border: pla
 """
 
 import ast
+import contextlib
 import hashlib
 import random
 import re
 import signal
 import socket
+import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 import nbformat
@@ -22,18 +25,22 @@ from nbgrader.utils import determine_grade, is_grade, is_solution
 from manyheads.course.lesson import role_of
 from manyheads.course.refuse import names_of
 
-from . import feedback, frames, harmless, intake
+from . import feedback, frames, harmless, intake, sandbox
 from .isolation import Question, Settings
 from .remote import CellTimeoutError, Process, Remote, StudentProcessDied
 from .shell import Shell
 
 GRADED, TIMED_OUT, CRASHED, NOT_ATTEMPTED, BY_HAND = "graded", "timed out", "crashed", "not attempted", "by hand"
 SECONDS_OF_OUR_OWN = 120  # beyond what student code may take
+# Of our processor, for judging what student code gave: a test's own function may be called with anything.
+SECONDS_TO_JUDGE, SECONDS_TO_JUDGE_ALL = 10.0, 25.0  # one question, all of them
+MOST_MEMORY_MB = 4096  # of our own, on top of what the warm start has mapped
 MOST_PROCESSES = 12  # for one submission: each dead one is replaced, and the cells before are run again
 
 
 def serve(line: socket.socket, ask: socket.socket, shell: Shell) -> None:
     """Do the one job that comes over the line, and answer."""
+    _limit_memory()
     order, (source, submission, *files) = frames.receive(line, most_bytes=frames.MOST_WITH_A_NOTEBOOK)
     try:
         answer, notebook = grade(order, source, submission, dict(zip(order["files"], files, strict=True)), ask, shell)
@@ -104,6 +111,7 @@ class Sitting:
         self.gives = {intake.grade_id(cell): {name for name in self.asked if _defines(cell.source, name)}
                       for cell in self.source.cells if is_solution(cell) and cell.cell_type == "code"}
         self.number = 0
+        self.judged = 0.0  # seconds of our processor
 
     def run(self) -> None:
         for cell in self.nb.cells:
@@ -194,12 +202,14 @@ class Sitting:
         torch.manual_seed(drawn)
         random.seed(drawn)
         np.random.seed(drawn % 2**32)
+        used = time.process_time()
         try:
-            self._bind(cell.source)
+            with _seconds_of_processor(max(1.0, min(SECONDS_TO_JUDGE, SECONDS_TO_JUDGE_ALL - self.judged))):
+                self._bind(cell.source)
+                outputs, raised = self.shell.run(cell.source, self.number)
         except (CellTimeoutError, StudentProcessDied) as problem:
             outputs, raised = [_error(problem)], problem
-        else:
-            outputs, raised = self.shell.run(cell.source, self.number)
+        self.judged += time.process_time() - used
         self.mistakes[name] = getattr(raised, "mistake", None)
         cell.outputs = [NotebookNode(output) for output in _of_test(outputs, raised, self.number)]
         self.seconds["tests"] += time.monotonic() - begun
@@ -218,6 +228,34 @@ class Sitting:
             except TypeError as problem:  # a value that cannot be handed over
                 self.shell.user_ns[name] = Remote(process, -1)
                 self.notes.append(f"{name}: {problem}")
+
+
+@contextlib.contextmanager
+def _seconds_of_processor(seconds: float) -> Iterator[None]:
+    """Raise CellTimeoutError inside of the block once this process has computed that long; waiting does not count."""
+
+    def stop(*_) -> None:
+        raise CellTimeoutError("what your code gave takes too long to look at.")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _limit_memory() -> None:
+    """Rather an error here than a machine without memory. No student process is forked from this one."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    most = sandbox.mapped_bytes() + MOST_MEMORY_MB * 2**20
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _error(problem: BaseException) -> dict:

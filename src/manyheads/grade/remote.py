@@ -15,6 +15,7 @@ from . import frames, wire
 from .isolation import Settings
 
 MOST_ITEMS = 10_000  # handles of one student process
+MOST_CALLED_BACK = 2 * frames.MOST_BYTES  # in the callbacks of one call: a test's function may keep what it is given
 _MISTAKE = re.compile(r"[\w =:,;.'()√·-]{1,80}")
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}")
 
@@ -67,14 +68,23 @@ class Process:
         until = self._until(self.settings.seconds_a_call)
         try:
             frames.send(self.line, order, out.buffers, until)
+            given = 0
             while True:
                 answer, buffers = self._answer_to(order, until)
                 if "callback" not in answer:
                     break
+                given += sum(map(len, buffers)) + 1000
+                if given > MOST_CALLED_BACK:
+                    raise wire.Malformed("more than a function can be given")
                 self._call_back(answer, buffers, until)
             return self._result(answer, buffers, out.mutable)
         except _Raised as told:
             raise told.problem from None
+        except CellTimeoutError:  # from outside: looking at the answer took too long, and the line is in the middle of it
+            if self.gone is None:  # a callback may have asked for more, and found out
+                self.gone = "timed out"
+                self.end()
+            raise
         except (Exception, RecursionError) as problem:
             raise self._lost(problem) from None
 

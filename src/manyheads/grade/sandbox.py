@@ -292,7 +292,7 @@ def _own_process_ids(user: int | None) -> int | None:
 
 def _confine(level: str, limits: Limits, python: list[str], user: int | None, scratch: str) -> None:
     already = _tasks_of_mine(level) if user is None else 0
-    mapped = _mapped_bytes()
+    mapped = mapped_bytes()
     _first_for_the_oom_killer()
     if level == FULL:
         linux.unshare(linux.NEWNS | linux.NEWNET | linux.NEWIPC | linux.NEWUTS | linux.NEWCGROUP)
@@ -355,7 +355,7 @@ def _first_for_the_oom_killer() -> None:
         pass
 
 
-def _mapped_bytes() -> int:
+def mapped_bytes() -> int:
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[0]) * resource.getpagesize()
