@@ -40,6 +40,13 @@ def notebook(lesson, row):
     return nbformat.writes(nb).encode()
 
 
+def others(lesson, row):
+    """Tests of exercises that are answered rightly in every notebook: they need not run again."""
+    asked = {cell.metadata.nbgrader.grade_id for exercise in row for cell in banks.cells_of(lesson[:2], exercise)}
+    return {cell.metadata.nbgrader.grade_id: {"outputs": [], "metadata": {}} for cell in banks.code_cells(lesson[:2], "test")
+            if cell.metadata.nbgrader.grade_id not in asked}
+
+
 @pytest.fixture(scope="module")
 def isolated():
     """Bank file -> its graded questions, from isolated grading."""
@@ -47,7 +54,7 @@ def isolated():
     with Workshop() as workshop, ThreadPoolExecutor(2) as pool:
         for lesson in COURSE.lessons():
             source = COURSE.notebook("source", lesson).read_bytes()
-            jobs = [(row, Job(lesson, source, notebook(lesson, row))) for row in rows(lesson)]
+            jobs = [(row, Job(lesson, source, notebook(lesson, row), keep=others(lesson, row))) for row in rows(lesson)]
             for (row, _), graded in zip(jobs, pool.map(lambda one: workshop.grade(one[1]), jobs), strict=True):
                 for exercise, path in row.items():
                     tests = [cell.metadata.nbgrader.grade_id for cell in banks.cells_of(lesson[:2], exercise)]
