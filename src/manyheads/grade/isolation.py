@@ -214,5 +214,15 @@ class Workshop:
 def _environment() -> dict[str, str]:
     """All that the zygote, and so every student, may know of the client's environment."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH") if name in os.environ}
+    try:
+        import pwd
+
+        pwd.getpwuid(os.getuid())
+    except (ImportError, KeyError):  # a user without a name, as in many containers: libraries then ask HOME, or give up
+        kept["HOME"] = os.environ.get("HOME") or "/"
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:  # a user without an entry, as in containers: Jupyter's packages do not import without a home
+        kept["HOME"] = os.environ.get("HOME") or tempfile.gettempdir()
     return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
             "NBGRADER_EXECUTION": "autograde", "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
