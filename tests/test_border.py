@@ -132,6 +132,17 @@ def test_a_row_of_millions_is_looked_at_quickly(workshop):
     assert not lost(questions, but="softmax_row")
 
 
+def test_what_an_exception_says_does_nothing_to_a_terminal_and_its_name_is_no_status(workshop):
+    forger = ("class CellTimeoutError(Exception): pass\ndef softmax_row(scores):\n"
+              "    raise CellTimeoutError('\\x1b]0;title\\x07 \\x00 \\u202e \\x9b31m fine\\tand\\nwell')")
+    nb = sample.hand_in(COURSE, "01_motivation", "all-right")
+    next(cell for cell in nb.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax_row").source = forger
+    source = COURSE.notebook("source", "01_motivation").read_bytes()
+    told = workshop.grade(Job("01_motivation", source, nbformat.writes(nb).encode())).questions["test_softmax_row_values"]
+    assert told.status == "graded" and told.points == 0
+    assert not set(told.message) & set("\x1b\x07\x00\u202e\x9b") and "fine\tand\nwell" in told.message
+
+
 def test_a_user_without_a_name_can_grade(monkeypatch):
     """In a container with a user id of its own, only HOME says where home is; otherwise the students need not know."""
     pwd = pytest.importorskip("pwd")

@@ -170,7 +170,7 @@ def _failed_parts(cell: NotebookNode) -> list[str]:
     for hit in _PART_RAISED.finditer(printed):
         # An assertion's text is the test's, not the student's.
         found.append((hit.start(), f"{hit[1]}." if hit[2] == "AssertionError" else hit[0]))
-    return [without_paths(line) for _, line in sorted(found)]
+    return [_printable(line) for _, line in sorted(found)]
 
 
 def without_paths(text: str) -> str:
@@ -178,8 +178,12 @@ def without_paths(text: str) -> str:
     return _PATH.sub(r"\1", text)
 
 
+# What a terminal acts on or a page cannot hold, and what turns the direction of a text round.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
 def _printable(text: str) -> str:
-    text = without_paths(strip_ansi(text))
+    text = _CONTROL.sub("\ufffd", without_paths(strip_ansi(text)))
     return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "\n... (the rest is left out)"
 
 

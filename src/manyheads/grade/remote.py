@@ -28,6 +28,9 @@ class StudentProcessDied(BaseException):
     """The student process is gone. Not an Exception: no test may take it for an answer."""
 
 
+_OURS = (CellTimeoutError.__name__, StudentProcessDied.__name__)  # what the feedback goes by
+
+
 class Process:
     """A student process and the line to it; :meth:`end` kills it with all that it started."""
 
@@ -242,7 +245,8 @@ def _rebuilt(told: object) -> Exception:
         kind = next((kind for kind in (getattr(builtins, name, None) for name in kinds)
                      if isinstance(kind, type) and issubclass(kind, Exception)), RuntimeError)
         if kinds[0] != kind.__name__:
-            kind = type(kinds[0] if _NAME.fullmatch(kinds[0]) else "Error", (kind,), {})
+            fine = _NAME.fullmatch(kinds[0]) and kinds[0] not in _OURS
+            kind = type(kinds[0] if fine else "Error", (kind,), {})
         try:
             problem = kind(said)
         except TypeError:  # UnicodeDecodeError and its like want more
