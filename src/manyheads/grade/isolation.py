@@ -220,9 +220,5 @@ def _environment() -> dict[str, str]:
         pwd.getpwuid(os.getuid())
     except (ImportError, KeyError):  # a user without a name, as in many containers: libraries then ask HOME, or give up
         kept["HOME"] = os.environ.get("HOME") or "/"
-    try:
-        pwd.getpwuid(os.getuid())
-    except KeyError:  # a user without an entry, as in containers: Jupyter's packages do not import without a home
-        kept["HOME"] = os.environ.get("HOME") or tempfile.gettempdir()
     return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
             "NBGRADER_EXECUTION": "autograde", "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
