@@ -78,6 +78,20 @@ def test_only_the_last_copies_are_kept(place):
     assert len(list(folder.iterdir())) == 4
 
 
+def test_what_to_do_fits_what_is_wrong(place, monkeypatch):
+    database, folder = place
+    for said, way in (("database or disk is full", "make room on the disk"),
+                      ("database is locked", "end the programs that use it"),
+                      ("unable to open database file", "see that you may write it and")):
+
+        def fail(*_, said=said):
+            raise sqlite3.OperationalError(said)
+
+        monkeypatch.setattr(backups, "_copy", fail)
+        with pytest.raises(Lost, match=f"{said}.*: {way}"):
+            back_up(database, folder)
+
+
 def test_a_damaged_gradebook_is_kept_aside_and_replaced(place):
     database, folder = place
     back_up(database, folder)

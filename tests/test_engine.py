@@ -17,15 +17,17 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from small_class import LESSON, RIGHT, released, small_course
+from sqlalchemy.exc import OperationalError
 from test_record import tables
 
 from manyheads.cli import main
 from manyheads.course import sample
 from manyheads.course.build import build_into
 from manyheads.course.lesson import Course
-from manyheads.grade import engine, intake
+from manyheads.grade import engine, intake, record
+from manyheads.grade.engine import Stop
 from manyheads.grade.intake import grade_id
-from manyheads.grade.isolation import Broken, Graded, Question, Settings
+from manyheads.grade.isolation import Broken, Graded, NotStarted, Question, Settings
 from manyheads.grade.nbgrading import Nbgrader
 from manyheads.grade.record import Ledger, database
 from manyheads.grade.sandbox import probe
@@ -374,6 +376,33 @@ def test_a_wrong_name_is_said_in_one_line(course):
                              "put a copy back with `manyheads grade --restore latest`\n")
     shutil.rmtree(course.root / "submitted")
     assert "nothing was handed in" in CliRunner().invoke(main, ["grade"]).output
+
+
+def test_what_keeps_the_gradebook_is_said_with_what_to_do(course, monkeypatch):
+    monkeypatch.setattr(record, "SECONDS_TO_WAIT", 0.1)
+    with closing(sqlite3.connect(course.root / "gradebook.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        result = CliRunner().invoke(main, ["grade"])
+    assert (result.exit_code, result.output) == (1, "Error: the gradebook cannot be used (database is locked): "
+                                                    "end the other program that holds it\n")
+    readonly = OperationalError("", {}, sqlite3.OperationalError("attempt to write a readonly database"))
+    assert engine._why(readonly).endswith(": see that you may write the file and its folder")
+    assert engine._why(PermissionError(13, "Permission denied", "autograded/x")) == "Permission denied: autograded/x"
+
+
+def test_a_grader_that_does_not_start_ends_the_run(course, monkeypatch):
+    for student in ("ada", "bob", "cyd"):
+        hand_in(course, student)
+    asked = []
+
+    def not_started(examiner, job):
+        asked.append(job)
+        raise NotStarted("the warm helper process did not start")
+
+    monkeypatch.setattr(Examiner, "grade", not_started)
+    with pytest.raises(Stop, match="^stopped: the warm helper process did not start; 0 graded are kept"):
+        grade(course, workers=1)
+    assert len(asked) < 4 and Ledger(database(course)).entry("small", "ada") is None
 
 
 def test_the_way_back(course):

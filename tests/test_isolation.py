@@ -1,6 +1,8 @@
 """One notebook in two processes: what a crash, a hang or a lie costs, and what the student hears."""
 
 import os
+import socket
+import sys
 
 import nbformat
 import pytest
@@ -8,6 +10,7 @@ import test_banks as banks
 
 from manyheads.course import sample
 from manyheads.course.lesson import Course
+from manyheads.grade import isolation
 from manyheads.grade.isolation import Job, Settings, Workshop
 from manyheads.grade.sandbox import Limits
 
@@ -51,6 +54,23 @@ def others(result, but):
 
 
 RIGHT_ROW = "import torch\ndef softmax_row(scores):\n    e = (scores - scores.max()).exp()\n    return e / e.sum()\n"
+
+
+def test_a_user_without_an_entry_has_a_home(monkeypatch):
+    assert "HOME" not in isolation._environment()
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)  # as in containers
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert isolation._environment()["HOME"] == "/somewhere"
+    monkeypatch.delenv("HOME")
+    assert isolation._environment()["HOME"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the others have only streams")
+def test_orders_arrive_by_a_stream_too(monkeypatch):
+    """macOS has no packets."""
+    monkeypatch.setattr(isolation.frames, "PACKETS", socket.SOCK_STREAM)
+    with Workshop(Settings()) as made:
+        assert others(graded(made, answered()), []) == 0
 
 
 def test_right_answers_get_all_automatic_points(workshop):

@@ -29,7 +29,7 @@ def back_up(database: Path, folder: Path, most: int = MOST) -> Path:
     try:
         _copy_into_new(database, copy)
     except sqlite3.OperationalError as error:
-        raise Lost(f"{database} cannot be copied ({error}): end the programs that use it, then try again") from error
+        raise Lost(f"{database} cannot be copied ({error}): {_way(error, folder)}, then try again") from error
     except sqlite3.DatabaseError as error:
         raise Lost(f"{database} is damaged ({error}): put an earlier copy back with "
                    "`manyheads grade --restore latest`") from error
@@ -63,7 +63,7 @@ def restore(database: Path, folder: Path, wanted: str = "latest") -> tuple[Path,
         with closing(_open(copy)) as old, closing(_open(database)) as new:
             _copy(old, new)
     except sqlite3.OperationalError as error:
-        raise Lost(f"{database} cannot be replaced ({error}): end the programs that use it, then try again") from error
+        raise Lost(f"{database} cannot be replaced ({error}): {_way(error, folder)}, then try again") from error
     except sqlite3.DatabaseError:  # what lies there is no database: nobody can be using it
         shutil.copy(database, kept.with_suffix(".damaged"))
         _copy_into_new(copy, database)
@@ -71,6 +71,14 @@ def restore(database: Path, folder: Path, wanted: str = "latest") -> tuple[Path,
             database.with_name(database.name + left).unlink(missing_ok=True)
         return copy, kept.with_suffix(".damaged")
     return copy, kept
+
+
+def _way(error: sqlite3.OperationalError, folder: Path) -> str:
+    if "full" in str(error):
+        return "make room on the disk"
+    if "locked" in str(error):
+        return "end the programs that use it"
+    return f"see that you may write it and {folder}"
 
 
 def _new_name(folder: Path) -> Path:

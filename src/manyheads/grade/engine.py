@@ -39,7 +39,7 @@ from manyheads.course.stock import nbgrader_config
 
 from . import intake
 from .execute import IsolatedExecute
-from .isolation import Broken, Graded, Job, Settings, Workshop
+from .isolation import Broken, Graded, Job, NotStarted, Settings, Workshop
 from .record import (
     FAILED,
     GRADED,
@@ -179,9 +179,7 @@ def grade(course: Course, lessons: Iterable[str] = (), students: Iterable[str] =
         try:
             run.all()
         except (Busy, DatabaseError) as problem:
-            why = getattr(problem, "orig", None) or problem
-            way = ": put a copy back with `manyheads grade --restore latest`" if type(problem) is DatabaseError else ""
-            raise Stop(f"the gradebook cannot be used ({why}){way}") from problem
+            raise Stop(_why(problem)) from problem
         finally:
             run.close()
     outcome.seconds = time.monotonic() - started
@@ -396,7 +394,7 @@ class _Run:
         return HandIn(lesson, student, digest, content, self.grader, tests, folder.timestamp), folder
 
     def _examine(self, lesson: str, student: str) -> _Done:
-        """Have one submission graded. Raises OSError if its files cannot be written."""
+        """Have one submission graded. Raises OSError if its files cannot be written, NotStarted."""
         self.watch.begin(lesson, student)
         try:
             hand_in, folder = self._read(lesson, student)
@@ -410,6 +408,8 @@ class _Run:
             files = {**found.files, **rules.files}  # as nbgrader: the course's files replace a student's
             try:
                 graded = self._ask(Job(lesson, rules.source, found.data, files, keep))
+            except NotStarted:
+                raise  # the others would fare no better
             except Broken as problem:
                 return _Done(replace(hand_in, digest=""), Graded(FAILED, str(problem)))  # so that it is tried again
             if graded.status != GRADED:
@@ -424,8 +424,8 @@ class _Run:
     def _ask(self, job: Job) -> Graded:
         try:
             return self.examiners.grade(job)
-        except Broken:
-            if self.stop.is_set():
+        except Broken as problem:
+            if self.stop.is_set() or isinstance(problem, NotStarted):
                 raise
             return self.examiners.grade(job)
 
@@ -483,7 +483,7 @@ class _Run:
             pool.shutdown(wait=False, cancel_futures=True)
             self.examiners.close()
             pool.shutdown()
-            with contextlib.suppress(DatabaseError):  # then the next run does it
+            with contextlib.suppress(DatabaseError, OSError):  # then the next run does it
                 self._clear_up()
 
     def _write(self, future: "Future[_Done]") -> None:
@@ -495,9 +495,9 @@ class _Run:
                 done = self._save(done)
             if done.waiting is None:
                 self._note(done)
-        except (Busy, OSError, DatabaseError) as problem:
-            why = getattr(problem, "orig", None) or problem
-            raise Stop(f"stopped: {why}; {self.outcome.graded} graded are kept, run again to go on") from problem
+        except (Busy, NotStarted, OSError, DatabaseError) as problem:
+            why = f"stopped: {_why(problem)}; {self.outcome.graded} graded are kept, run again to go on"
+            raise Stop(why) from problem
         self.outcome.writing += time.monotonic() - begun
 
     def _save(self, done: _Done) -> _Done:
@@ -553,6 +553,21 @@ class _Run:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def _why(problem: Exception) -> str:
+    """What is wrong with the gradebook, a folder or the grader, and what to do, in a part of a line."""
+    if isinstance(problem, OSError):
+        return f"{problem.strerror}: {problem.filename}" if problem.filename else problem.strerror or str(problem)
+    if not isinstance(problem, DatabaseError):
+        return str(problem)
+    said = str(problem.orig)
+    ways = {"locked": "end the other program that holds it", "full": "make room on its disk",
+            "readonly": "see that you may write the file and its folder"}
+    found = [way for word, way in ways.items() if word in said]
+    if type(problem) is DatabaseError:  # sqlite's own: a damaged file
+        found = ["put a copy back with `manyheads grade --restore latest`"]
+    return f"the gradebook cannot be used ({said})" + "".join(f": {way}" for way in found[:1])
 
 
 def _unfit(name: str) -> str:

@@ -32,6 +32,10 @@ class Broken(Exception):
     """A process of the grader's own failed; nothing is known of the submission."""
 
 
+class NotStarted(Broken):
+    """The warm helper process does not start, so that nothing can be graded here."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How safely and how long a submission may run. Times are in seconds."""
@@ -104,10 +108,10 @@ def demand(level: str) -> None:
     report = probe()
     order = (NONE, "reduced", FULL)
     if order.index(report.level) < order.index(level):
-        missing = " ".join(report.missing) or "No reason is known."
+        missing = "; ".join(report.missing) or "no reason is known"
         way = ("--reduced-sandbox grades with less protection, " if report.level == "reduced" else "")
-        raise Unsafe(f"no {level} sandbox on this machine: {missing} "
-                     f"Run `manyheads doctor`; {way}--no-sandbox with none at all.")
+        raise Unsafe(f"no {level} sandbox on this machine ({missing}): ask `manyheads doctor`; "
+                     f"{way}--no-sandbox with none at all")
 
 
 class Workshop:
@@ -178,8 +182,9 @@ class Workshop:
                         socket.send_fds(self._control, [b'{"start": "examiner"}'], [theirs.fileno()])
                         break
                     except OSError:
-                        self._control.close()
-                        self._control = None
+                        if self._control is not None:
+                            self._control.close()
+                            self._control = None
                         if attempt:
                             raise Broken("the warm helper process cannot be reached") from None
             yield mine
@@ -189,7 +194,7 @@ class Workshop:
             return
         if self._zygote is not None:
             self._zygote.wait()
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mine, theirs = socket.socketpair(socket.AF_UNIX, frames.PACKETS)
         root = str(Path(__file__).resolve().parents[2])
         start = f"import sys; sys.path.insert(0, {root!r}); from manyheads.grade.zygote import main; main({theirs.fileno()})"
         with theirs:
@@ -206,7 +211,7 @@ class Workshop:
             mine.close()
             self._zygote.kill()
             self._zygote.wait()
-            raise Broken("the warm helper process did not start")
+            raise NotStarted("the warm helper process did not start; above stands what it said")
         mine.settimeout(None)
         self._control = mine
 

@@ -201,6 +201,11 @@ def file_of(db_url: str | URL) -> Path | None:
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
+def _engine(db_url: str) -> Engine:
+    """Waits for another program that holds the gradebook."""
+    return create_engine(db_url, connect_args={"timeout": SECONDS_TO_WAIT} if file_of(db_url) else {})
+
+
 class Ledger:
     """Our own tables, to read. A gradebook without them, or none at all, reads as empty.
 
@@ -209,7 +214,7 @@ class Ledger:
 
     def __init__(self, gradebook: Gradebook | str):
         self._own = isinstance(gradebook, str)
-        self._engine: Engine = create_engine(gradebook) if self._own else gradebook.engine
+        self._engine: Engine = _engine(gradebook) if self._own else gradebook.engine
         self._file = file_of(self._engine.url)
 
     def close(self) -> None:
@@ -327,8 +332,7 @@ class Recorder:
     """Writes grades. One connection for a whole run; used by one thread. Close it at the end."""
 
     def __init__(self, db_url: str, config: Config | None = None):
-        waits = {"timeout": SECONDS_TO_WAIT} if file_of(db_url) else {}
-        self._engine: Engine = create_engine(db_url, connect_args=waits)
+        self._engine: Engine = _engine(db_url)
         self._sqlite = self._engine.dialect.name == "sqlite"
         self._lessons: dict[str, _Lesson] = {}
         late = AssignLatePenalties(config=config or Config())

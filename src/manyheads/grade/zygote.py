@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Iterator
 
-from . import sandbox
+from . import frames, sandbox
 from .sandbox import Limits
 
 SECONDS_IDLE = 900  # then it goes home; the client starts another when it needs one
@@ -125,7 +125,7 @@ class _Zygote:
         return True
 
     def _start_examiner(self, fds: list[int]) -> None:
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mine, theirs = socket.socketpair(socket.AF_UNIX, frames.PACKETS)
         child = os.fork()
         if child:
             theirs.close()
