@@ -68,6 +68,7 @@ def test_a_machine_without_the_full_sandbox(course, monkeypatch, level):
 @pytest.mark.parametrize(("added", "said"), [
     ("c.Autograde.autograde_preprocessors = ['nbgrader.preprocessors.Execute']", "configure(c)"),
     ("c.IsolatedExecute.sandbox = 'none'", "take IsolatedExecute.sandbox out"),
+    ("c.IsolatedExecute.limits = {'memory': 4096}", "a setting of IsolatedExecute"),
     ("import no_such_module", "no_such_module"),
 ])
 def test_a_configuration_that_is_not_in_force(course, added, said):

@@ -360,6 +360,10 @@ def test_limits_are_those_of_the_course(course):
     assert (Examiner.settings.seconds_a_cell, Examiner.settings.level) == (7, "full")
     assert CliRunner().invoke(main, ["grade", "--no-sandbox"]).exit_code == 0
     assert (Examiner.settings.seconds_a_cell, Examiner.settings.level) == (7, "none")
+    (course.root / "nbgrader_config.py").open("a").write("\nc.IsolatedExecute.limits = {'memory': 4096}\n")
+    result = CliRunner().invoke(main, ["grade"])
+    assert (result.exit_code, result.output) == (1, "Error: nbgrader_config.py cannot be used "
+                                                    "(TypeError: there is no limit 'memory'): mend it\n")
 
 
 def test_a_wrong_name_is_said_in_one_line(course):

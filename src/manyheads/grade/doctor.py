@@ -100,6 +100,8 @@ def _config(course) -> Iterator[Finding]:
     """Is the isolated grader in force for commands run in the course folder?"""
     from manyheads.course.stock import nbgrader_config
 
+    from .execute import IsolatedExecute
+
     file = course.root / "nbgrader_config.py"
     try:
         config = nbgrader_config(course)
@@ -114,6 +116,11 @@ def _config(course) -> Iterator[Finding]:
     level = config.IsolatedExecute.get("sandbox", "full")
     if level != "full":
         yield Finding(WRONG, f"configuration: {file} asks for the sandbox {level!r}: take IsolatedExecute.sandbox out")
+        return
+    try:
+        IsolatedExecute(config=config).settings()
+    except Exception as error:  # a limit that does not exist, a text in place of a number
+        yield Finding(WRONG, f"configuration: a setting of IsolatedExecute in {file} is wrong: {error}")
         return
     yield Finding(GOOD, "configuration: nbgrader commands in the course folder use the course's grader")
 
@@ -209,7 +216,8 @@ def _gradebook(course) -> Iterator[Finding]:
         yield Finding(WRONG, f"gradebook: nbgrader cannot read it: {str(error).splitlines()[0]}")
         return
     if behind:
-        yield Finding(WRONG, f"gradebook: not in step with source/ for {', '.join(behind)}: run `manyheads gradebook sync`")
+        yield Finding(WRONG, f"gradebook: not in step with source/ for {', '.join(behind)}: run `manyheads gradebook sync`"
+                             " before nbgrader's own commands; `manyheads grade` does it by itself")
     else:
         yield Finding(GOOD, "gradebook: writable and in step with source/")
 

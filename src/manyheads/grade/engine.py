@@ -205,8 +205,17 @@ def only_one(course: Course) -> Iterator[None]:
 
 
 def settings_of(course: Course, level: str | None = None) -> Settings:
-    """How safely and how long a submission may run: as nbgrader_config.py says for nbgrader's own commands."""
-    settings = IsolatedExecute(config=nbgrader_config(course)).settings()
+    """How safely and how long a submission may run: as nbgrader_config.py says for nbgrader's own commands.
+
+    Raises Stop if that file cannot be used.
+    """
+    try:
+        settings = IsolatedExecute(config=nbgrader_config(course)).settings()
+    except OSError:
+        raise
+    except Exception as problem:  # the file is Python: anything
+        said = str(problem).replace("Limits.__init__() got an unexpected keyword argument", "there is no limit")
+        raise Stop(f"nbgrader_config.py cannot be used ({type(problem).__name__}: {said}): mend it") from problem
     return replace(settings, level=level) if level else settings
 
 

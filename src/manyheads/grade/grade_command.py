@@ -97,9 +97,9 @@ def _grade(course, lessons, students, workers: int, force: bool, level: str | No
     from . import engine
     from .isolation import Unsafe
 
-    settings = engine.settings_of(course, level)
     with watching(console) as watch:
         try:
+            settings = engine.settings_of(course, level)
             outcome = engine.grade(course, lessons, students, workers=workers, force=force, settings=settings,
                                    watch=watch)
         except Refused as problem:
