@@ -156,3 +156,23 @@ def test_a_user_without_a_name_can_grade(monkeypatch):
 
     monkeypatch.setattr(pwd, "getpwuid", nobody)
     assert isolation._environment()["HOME"] == "/somewhere"
+
+
+@pytest.mark.parametrize(("processes", "status"), [(1, "graded"), (2, "crashed")])
+def test_sockets_are_counted_over_all_processes(workshop, processes, status):
+    hoard = ("import os, socket, time\ndef softmax_row(scores): return scores.softmax(0)\n"
+             f"if {processes} == 2: os.fork()\n"
+             "held = [end for _ in range(110) for end in socket.socketpair()]\ntime.sleep(1)\n")
+    questions = graded(workshop, "01_motivation", softmax_row=hoard)
+    assert questions["softmax_row_values"][0] == status
+    assert not lost(questions, but="softmax_row")
+
+
+def test_the_buffer_of_a_socket_stays_small_and_everything_else_of_it_can_be_set(workshop):
+    tries = ("import socket\none, other = socket.socketpair()\nfailed = []\n"
+             "for name in ('SO_SNDBUF', 'SO_RCVBUF', 'SO_PASSCRED', 'SO_REUSEADDR'):\n"
+             "    try: one.setsockopt(socket.SOL_SOCKET, getattr(socket, name), 1)\n"
+             "    except PermissionError: failed.append(name)\n"
+             "socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n"
+             "def softmax_row(scores):\n    assert failed == ['SO_SNDBUF', 'SO_RCVBUF'], failed\n    return scores.softmax(0)")
+    assert not lost(graded(workshop, "01_motivation", softmax_row=tries), but=())

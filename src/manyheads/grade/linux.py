@@ -208,7 +208,8 @@ _FORBIDDEN = {
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "semget": (64, 190),
     "msgget": (68, 186),
 }
-_CLONE, _CLONE3, _SOCKET = (56, 220), 435, (41, 198)
+_CLONE, _CLONE3, _SOCKET, _SETSOCKOPT = (56, 220), 435, (41, 198), (54, 208)
+_SOL_SOCKET, _SO_SNDBUF, _SO_RCVBUF = 1, 7, 8
 _KILL, _TGKILL = (62, 129), (234, 131)
 _SIGNALS_TO_ANYBODY = ((200, 130), (129, 138), (297, 240), (424, 424))  # tkill, rt_(tg)sigqueueinfo, pidfd_send_signal
 _OF_OTHERS = ((302, 261), (203, 122), (144, 119), (142, 118), (314, 274))  # prlimit64, sched_set*: 0 is oneself
@@ -217,7 +218,7 @@ _PRCTL = (157, 167)
 _EPERM, _ENOSYS = 1, 38
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 
 
 def seccomp(sockets: Iterable[int], alone: bool = True, signals_to: int | None = None) -> None:
@@ -248,6 +249,10 @@ def seccomp(sockets: Iterable[int], alone: bool = True, signals_to: int | None =
     program += judged(_CLONE[which], [(_ANY_BIT, 0, 1, namespaces), refuse, allow])
     families = [step for family in sockets for step in ((_EQUAL, 0, 1, family), allow)]
     program += judged(_SOCKET[which], [*families, refuse])
+    # A socket's buffer stays as small as it is made: it is memory of the kernel's, which nobody counts.
+    program += judged(_SETSOCKOPT[which], [
+        (_LOAD, 0, 0, _SECOND_ARGUMENT), (_EQUAL, 0, 3, _SOL_SOCKET), (_LOAD, 0, 0, _THIRD_ARGUMENT),
+        (_EQUAL, 2, 0, _SO_SNDBUF), (_EQUAL, 1, 0, _SO_RCVBUF), allow, refuse])
     program += judged(_PRCTL[which], [(_EQUAL, 0, 1, _PR_SET_PDEATHSIG), refuse, allow])  # dies with its keeper
     for numbers in () if alone else _OF_OTHERS:
         program += judged(numbers[which], [(_EQUAL, 0, 1, 0), allow, refuse])

@@ -48,6 +48,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 _SCRATCH = "/student"
 _FIRST_SPARE_USER = 0x70000000  # above every range that systemd, NSS or containers hand out
 _TICK = 100  # milliseconds
+_MOST_SOCKETS = 300  # of a submission; what waits in one is memory that belongs to no process, up to half a megabyte
 _DISK_TICKS = 10  # a look at the scratch folder every so many ticks
 _lacking: list[str] = []  # in the box: second fences that could not be put up; probe() names them
 
@@ -203,7 +204,7 @@ def enter(level: str, limits: Limits, keep: list[int], leash: int) -> None:
         try:
             for each in (tell, *keep):
                 os.close(each)
-            _watch(child, leash, limits, trouble, scratch)
+            _watch(level, child, leash, limits, trouble, scratch)
         finally:
             os._exit(0)
     try:
@@ -531,7 +532,7 @@ def _say(leash: int, ended: str) -> None:
         pass  # nobody listens any more
 
 
-def _watch(child: int, leash: int, limits: Limits, trouble: int, scratch: str | None) -> None:
+def _watch(level: str, child: int, leash: int, limits: Limits, trouble: int, scratch: str | None) -> None:
     poll = select.poll()
     poll.register(leash, select.POLLIN)
     try:
@@ -548,6 +549,8 @@ def _watch(child: int, leash: int, limits: Limits, trouble: int, scratch: str | 
                 why = "let go"
             turn += 1
             why = why or _too_much(limits, scratch if turn % _DISK_TICKS == 0 else None)
+            if not why and level == FULL and select.select([trouble], [], [], 0)[0] and _sockets(child) > _MOST_SOCKETS:
+                why = "memory"  # looked at only after the child has closed the pipe: it has a network of its own then
     except Exception as error:  # whatever a student made us stumble over: it ends here
         why = f"not watched: {_plainly(error)}"
     if status is None:
@@ -635,6 +638,15 @@ def _too_much(limits: Limits, scratch: str | None) -> str:
     if scratch and _size(scratch) > limits.scratch_mb * 2**20:
         return "disk"
     return ""
+
+
+def _sockets(pid: int) -> int:
+    """Sockets in the network namespace of a process, whoever holds them."""
+    try:
+        with open(f"/proc/{pid}/net/unix", "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:
+        return 0  # gone
 
 
 def _own_memory_mb(tree: list[int]) -> float:
