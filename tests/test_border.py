@@ -9,7 +9,7 @@ from manyheads import check
 from manyheads.check import lesson03, lesson05
 from manyheads.course import sample
 from manyheads.course.lesson import Course
-from manyheads.grade import isolation
+from manyheads.grade import isolation, remote
 from manyheads.grade.isolation import Job, Settings, Workshop
 
 COURSE = Course.find(banks.HERE)
@@ -176,3 +176,11 @@ def test_the_buffer_of_a_socket_stays_small_and_everything_else_of_it_can_be_set
              "socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n"
              "def softmax_row(scores):\n    assert failed == ['SO_SNDBUF', 'SO_RCVBUF'], failed\n    return scores.softmax(0)")
     assert not lost(graded(workshop, "01_motivation", softmax_row=tries), but=())
+
+
+def test_names_of_classes_come_to_an_end():
+    process = remote.Process.__new__(remote.Process)
+    process.kinds = {}
+    made = [process._stand_in({"number": 1, "kind": f"K{i}", "callable": False}) for i in range(3 * remote.MOST_KINDS)]
+    assert type(made[0]).__name__ == "K0" and type(made[-1]).__name__ == "object"
+    assert len(process.kinds) <= remote.MOST_KINDS + 2

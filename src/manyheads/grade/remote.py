@@ -15,6 +15,7 @@ from . import frames, wire
 from .isolation import Settings
 
 MOST_ITEMS = 10_000  # handles of one student process
+MOST_KINDS = 1000  # names of classes that these may have
 MOST_CALLED_BACK = 2 * frames.MOST_BYTES  # in the callbacks of one call: a test's function may keep what it is given
 _MISTAKE = re.compile(r"[\w =:,;.'()√·-]{1,80}")
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}")
@@ -148,7 +149,7 @@ class Process:
     def _stand_in(self, node: dict) -> "Remote":
         match node:
             case {"number": int(number), "kind": str(kind), "callable": bool(can)} if 0 <= number < MOST_ITEMS:
-                name = kind if _NAME.fullmatch(kind) else "object"
+                name = kind if _NAME.fullmatch(kind) and len(self.kinds) < MOST_KINDS else "object"
                 made = self.kinds.get((name, can))
                 if made is None:
                     made = self.kinds[name, can] = type(name, (Callable_ if can else Remote,), {"__slots__": ()})
