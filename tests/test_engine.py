@@ -394,6 +394,12 @@ def test_what_keeps_the_gradebook_is_said_with_what_to_do(course, monkeypatch):
     assert engine._why(PermissionError(13, "Permission denied", "autograded/x")) == "Permission denied: autograded/x"
 
 
+def test_a_line_says_points_and_what_was_stopped():
+    questions = {"a": Question("graded", points=2, of=3), "written": Question("by hand", of=2),
+                 "b": Question("timed out", points=0, of=1)}
+    assert engine._summary(Graded("graded", questions=questions)) == "2 of 4 points, 2 by hand, b timed out (0.0 s)"
+
+
 def test_a_grader_that_does_not_start_ends_the_run(course, monkeypatch):
     for student in ("ada", "bob", "cyd"):
         hand_in(course, student)

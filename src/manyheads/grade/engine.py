@@ -603,5 +603,5 @@ def _summary(graded: Graded) -> str:
     by_hand = sum(question.of for question in graded.questions.values() if question.points is None)
     stopped = [f"{name} {question.status}" for name, question in graded.questions.items()
                if question.status in ("timed out", "crashed")]
-    said = [f"{got:g} of {most:g} points", *([f"{by_hand:g} to be marked by hand"] if by_hand else []), *stopped]
+    said = [f"{got:g} of {most:g} points", *([f"{by_hand:g} by hand"] if by_hand else []), *stopped]
     return ", ".join(said) + f" ({graded.seconds.get('all', 0):.1f} s)"
