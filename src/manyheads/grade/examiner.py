@@ -8,7 +8,6 @@ import ast
 import contextlib
 import hashlib
 import random
-import re
 import signal
 import socket
 import sys
@@ -31,7 +30,8 @@ from .remote import CellTimeoutError, Process, Remote, StudentProcessDied
 from .shell import Shell
 
 GRADED, TIMED_OUT, CRASHED, NOT_ATTEMPTED, BY_HAND = "graded", "timed out", "crashed", "not attempted", "by hand"
-SECONDS_OF_OUR_OWN = 120  # beyond what student code may take
+SECONDS_OF_OUR_OWN = 60  # beyond what student code may take
+MOST_SHOWN = 16_000_000  # characters of all outputs of a notebook
 # Of our processor, for judging what student code gave: a test's own function may be called with anything.
 SECONDS_TO_JUDGE, SECONDS_TO_JUDGE_ALL = 10.0, 25.0  # one question, all of them
 MOST_MEMORY_MB = 4096  # of our own, on top of what the warm start has mapped
@@ -60,7 +60,7 @@ def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes]
     """Grade a submission. Returns the fields of :class:`.isolation.Graded` and the notebook. Raises Unreadable."""
     started = time.monotonic()
     settings = Settings.from_dict(order["settings"])
-    signal.alarm(int(settings.seconds_in_all) + SECONDS_OF_OUR_OWN)  # ends this process, and its students with it
+    _limit_ourselves(settings)
     right = nbformat.v4.reads(source.decode())
     if order["intake"]:
         nb, repaired = intake.rebuild(intake.parse(submission), right)
@@ -81,6 +81,11 @@ def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes]
     answer = {"status": GRADED, "questions": {name: asdict(one) for name, one in questions.items()},
               "repaired": repaired, "notes": sitting.notes, "seconds": seconds, "sandbox": settings.level}
     return answer, nbformat.v4.writes(nb).encode() + b"\n"
+
+
+def _limit_ourselves(settings: Settings) -> None:
+    """The last resort where even a limited test does not come back: its end is the end of its student processes."""
+    signal.alarm(int(settings.seconds_in_all) + SECONDS_OF_OUR_OWN)
 
 
 @dataclass
@@ -108,9 +113,10 @@ class Sitting:
         self.lost: dict[str, BaseException] = {}  # name -> why the cell that should define it ended without
         self.right = {intake.grade_id(cell): cell.source for cell in self.source.cells if role_of(cell) in ("setup", "test")}
         self.asked = set(self.source.metadata.get("manyheads", {}).get("names") or names_of(self.source))
-        self.gives = {intake.grade_id(cell): {name for name in self.asked if _defines(cell.source, name)}
+        self.gives = {intake.grade_id(cell): {name for name in self.asked if intake.defines(cell.source, name)}
                       for cell in self.source.cells if is_solution(cell) and cell.cell_type == "code"}
         self.number = 0
+        self.shown = 0  # characters of outputs
         self.judged = 0.0  # seconds of our processor
 
     def run(self) -> None:
@@ -182,11 +188,14 @@ class Sitting:
             outputs, _ = process.run(cell.source, self.number)
         except (CellTimeoutError, StudentProcessDied) as problem:
             outputs = [_error(problem)]
-            names = {name for name in self.asked if _defines(cell.source, name)}
+            names = {name for name in self.asked if intake.defines(cell.source, name)}
             self.lost |= dict.fromkeys(names | self.gives.get(intake.grade_id(cell), set()), problem)
         else:
             self.done.append((cell.source, self.number))
         self.seconds["cells"] += time.monotonic() - begun
+        self.shown += sum(map(_length, outputs))
+        if self.shown > MOST_SHOWN:
+            outputs = [{"output_type": "stream", "name": "stdout", "text": "(left out: this notebook shows too much)\n"}]
         cell.outputs = [NotebookNode(output) for output in outputs]
 
     def _run_test(self, cell: NotebookNode) -> None:
@@ -258,6 +267,10 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
+def _length(output: dict) -> int:
+    return len(output.get("text", "")) + sum(map(len, output.get("data", {}).values())) + sum(map(len, output.get("traceback", ())))
+
+
 def _error(problem: BaseException) -> dict:
     return {"output_type": "error", "ename": type(problem).__name__, "evalue": str(problem), "traceback": []}
 
@@ -280,8 +293,3 @@ def _of_test(outputs: list[dict], raised: BaseException | None, number: int) -> 
 
 def _used(source: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-
-
-def _defines(source: str, name: str) -> bool:
-    """Whether a cell looks as if it defines a name. By its text: a hostile one should not meet our parser."""
-    return re.search(rf"\b(?:def|class)\s+{name}\b|(?:^|[\s,;(]){name}\s*(?:[:,][^=\n]*)?=(?!=)", source) is not None

@@ -14,6 +14,7 @@ from manyheads.check.errors import NotAttempted, NotRight
 from . import frames, wire
 from .isolation import Settings
 
+MOST_BYTES = 16 * 2**20  # of one answer; the largest right one, the weights of a trained layer, has 2.4 MB
 MOST_ITEMS = 10_000  # handles of one student process
 MOST_KINDS = 1000  # names of classes that these may have
 MOST_CALLED_BACK = 2 * frames.MOST_BYTES  # in the callbacks of one call: a test's function may keep what it is given
@@ -109,7 +110,7 @@ class Process:
 
     def _answer_to(self, order: dict, until: float) -> tuple[dict, list[bytes]]:
         """The next message, which must be about this order: made-up ones would be taken for answers to later orders."""
-        answer, buffers = frames.receive(self.line, until)
+        answer, buffers = frames.receive(self.line, until, MOST_BYTES)
         if answer.get("turn") != order["turn"]:
             raise wire.Malformed("an answer to another question")
         return answer, buffers
@@ -245,6 +246,8 @@ def _rebuilt(told: object) -> Exception:
     else:
         kind = next((kind for kind in (getattr(builtins, name, None) for name in kinds)
                      if isinstance(kind, type) and issubclass(kind, Exception)), RuntimeError)
+        if issubclass(kind, StopIteration | StopAsyncIteration):  # would end a loop of the test's without a word
+            kind = RuntimeError
         if kinds[0] != kind.__name__:
             fine = _NAME.fullmatch(kinds[0]) and kinds[0] not in _OURS
             kind = type(kinds[0] if fine else "Error", (kind,), {})
