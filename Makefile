@@ -12,7 +12,7 @@ help:
 	@echo "make lab     JupyterLab on the course, with your own copies of the notebooks"
 	@echo "make test    all tests, browser included (the ones in Chromium take the longest)"
 	@echo "make build   lessons/ -> source/ -> release/ and solutions/"
-	@echo "make bench   how long lessons, checks, explorers and imports take"
+	@echo "make bench   how long lessons, checks, explorers, grading and imports take"
 	@echo "make lock    write requirements.txt anew from pyproject.toml (needs network)"
 	@echo "make lint    ruff over the code"
 	@echo "make clean   remove .venv"
@@ -55,6 +55,7 @@ bench: setup .venv/.browser
 	@$(BIN)/python benchmarks/lessons.py
 	@$(BIN)/python benchmarks/checks.py
 	@$(BIN)/python benchmarks/explorers.py
+	@$(BIN)/python benchmarks/grade_class.py --students 4
 
 lint: setup
 	@$(BIN)/ruff check src tests benchmarks

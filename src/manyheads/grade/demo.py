@@ -14,7 +14,7 @@ from manyheads.course import sample
 from manyheads.course.build import build_into
 from manyheads.course.lesson import Course
 
-from . import engine, table
+from . import engine, report, table
 from .isolation import Settings
 from .nbgrading import Failed, Nbgrader
 from .sandbox import FULL, probe
@@ -28,6 +28,7 @@ class Demo:
     lessons: list[str]
     class_: dict[str, list[table.Submission]] = field(default_factory=dict)
     feedback: list[Path] = field(default_factory=list)
+    report: Path | None = None
     problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
     grading: float = 0.0  # of these
@@ -75,6 +76,7 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
         _each(demo, graded, progress, "writing feedback",
               lambda lesson, student: demo.feedback.append(demo.nbgrader.feedback(lesson, student)))
     demo.nbgrader.export(demo.csv)
+    demo.report = report.write(report.read(course), course.root / "report")[0]
     demo.seconds = time.monotonic() - started
     return demo
 
@@ -131,7 +133,7 @@ def show(demo: Demo, console: Console) -> None:
     console.print("Where to look (what each student got wrong stands above, lesson by lesson):")
     page = demo.nbgrader.place("feedback", demo.lessons[-1], "known-mistakes").with_suffix(".html")
     programs = Path(sys.executable).parent
-    for label, where in (("feedback, for a browser", page), ("graded notebooks", root / "autograded"),
+    for label, where in (("feedback, for a browser", page), ("report, for a browser", demo.report), ("graded notebooks", root / "autograded"),
                          ("grades, nbgrader's CSV", demo.csv), ("the gradebook", root / "gradebook.db"),
                          ("Formgrader", f"cd {root} && {programs / 'jupyter'} lab")):
         console.print(f"  {label + ':':<25}{where}", soft_wrap=True, highlight=False)
