@@ -30,7 +30,7 @@ from nbgrader.api import Student as Known
 from manyheads.check import catalogue
 from manyheads.course.lesson import Course, is_grade, is_solution, read_lesson
 from manyheads.course.stock import find_tools
-from manyheads.grade import record, report
+from manyheads.grade import class_data, figures, record, report
 from manyheads.grade.isolation import Graded
 from manyheads.grade.isolation import Question as Outcome
 from manyheads.grade.nbgrading import Failed, Nbgrader
@@ -133,8 +133,8 @@ class Class:
         folder.mkdir(parents=True)
         (folder / f"{lesson}.ipynb").write_text("{}")
 
-    def report(self, *lessons: str) -> report.Report:
-        return report.read(self.course, lessons)
+    def report(self, *lessons: str) -> class_data.Report:
+        return class_data.read(self.course, lessons)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def class_(empty_course, tmp_path):
     return Class(shutil.copytree(empty_course, tmp_path / "course"))
 
 
-def row(made: report.Report, lesson: str, student: str) -> report.Row:
+def row(made: class_data.Report, lesson: str, student: str) -> class_data.Row:
     found = next(entry for entry in made.lessons if entry.name == lesson)
     return next(entry for entry in found.rows if entry.student.id == student)
 
@@ -340,7 +340,7 @@ def test_questions_in_figures(class_):
         class_.graded(f"student-{place}", ONE, points=points,
                       verdicts=dict.fromkeys(head, verdict("not attempted" if place == 5 else "not right yet")))
     lesson = class_.report().lessons[0]
-    found = {item.question.name: item for item in report.figures(lesson)}
+    found = {item.question.name: item for item in figures.figures(lesson)}
     one_head = found["one_head"]
     assert one_head.share == pytest.approx(statistics.fmean(mine) / 3)
     assert one_head.discrimination == pytest.approx(statistics.correlation(mine, rest))
@@ -351,22 +351,22 @@ def test_questions_in_figures(class_):
 def test_no_discrimination_below_five_students(class_):
     for place in range(4):
         class_.graded(f"student-{place}", ONE, points={"test_shapes_01": float(place % 2)})
-    assert {item.remark for item in report.figures(class_.report().lessons[0])} == {"too few"}
+    assert {item.remark for item in figures.figures(class_.report().lessons[0])} == {"too few"}
 
 
 def test_histograms_hold_everybody_once():
-    made = report.histogram("Totals", [0, 0.5, 11.9, 12, 13.5], 12)
+    made = figures.histogram("Totals", [0, 0.5, 11.9, 12, 13.5], 12)
     assert sum(made.counts) == 5 and (made.counts[0], made.counts[-1]) == (2, 3)
     assert made.ranges[0] == "0 to under 1" and made.ranges[-1] == "11 to 12"
-    assert sum(report.histogram("Totals", [1.0, 26.0, 25.9], 26).counts) == 3
-    assert report.histogram("Nothing", [], 0).summary
+    assert sum(figures.histogram("Totals", [1.0, 26.0, 25.9], 26).counts) == 3
+    assert figures.histogram("Nothing", [], 0).summary
 
 
 def test_overall_totals_need_every_lesson(class_):
     class_.graded("ada", ONE)
     class_.graded("ada", TWO)
     class_.graded("bob", ONE)
-    assert report.overall(class_.report()) == {"ada": 34.0}
+    assert figures.overall(class_.report()) == {"ada": 34.0}
 
 
 def test_mistakes_are_counted_by_name(class_):
@@ -388,7 +388,7 @@ def test_mistakes_are_counted_by_name(class_):
     class_.graded("right", TWO, outputs={cell: not_right(known.sentence)})  # has its points: nothing was wrong
     lesson = class_.report().lessons[0]
     question = next(entry for entry in lesson.questions if entry.name == "split_heads")
-    found = {item.name: item for item in report.frequent(lesson, question)}
+    found = {item.name: item for item in figures.frequent(lesson, question)}
     assert {name: item.count for name, item in found.items()} == {
         known.name: 3, probe: 2, "raised TypeError": 1, "not right, by no known mistake": 1}
     assert found[known.name].sentence == known.sentence
@@ -416,7 +416,7 @@ def test_who_hands_in_is_never_lost(class_):
 
 
 def test_questions_to_the_instructor_are_read_and_never_run(class_, tmp_path):
-    name = report.QUESTION
+    name = class_data.QUESTION
     class_.graded("asks", ONE, asked=f'{name} = """\nWhy two heads?\n"""')
     class_.graded("nothing", ONE)
     class_.graded("runs", ONE, asked=f"{name} = str(open({str(tmp_path / 'made')!r}, 'w'))")
@@ -438,7 +438,7 @@ HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\ud80
 def hostile_class(class_: Class) -> None:
     class_.enrol("=cmd|' /C calc'!A0", last_name="<script>alert(3)</script>", first_name="@SUM(1+1)", email="-1+2")
     class_.graded("=cmd|' /C calc'!A0", ONE, points={"test_shapes_01": 0.0},
-                  asked=f"{report.QUESTION} = {HOSTILE!r}",
+                  asked=f"{class_data.QUESTION} = {HOSTILE!r}",
                   verdicts={"test_shapes_01": verdict(message=HOSTILE, mistake=HOSTILE)},
                   metadata={"repaired": [HOSTILE, 5], "sandbox": HOSTILE})
     class_.graded("types", ONE, points={"test_shapes_01": 0.0, "test_one_head_pair": 0.0},
@@ -515,12 +515,12 @@ def test_a_class_that_plain_nbgrader_graded(tmp_path):
     nbgrader.autograde(small_class.LESSON, "wrong")
     with pytest.raises(Failed):
         nbgrader.autograde(small_class.LESSON, "dies")
-    made = report.read(course)
+    made = class_data.read(course)
     dies = row(made, small_class.LESSON, "dies")
     assert (dies.status, dies.marks) == ("not graded", {})
     wrong = row(made, small_class.LESSON, "wrong")
     assert wrong.status == "not marked yet"
-    assert wrong.marks["answer"] == report.Mark(0.0, "no points", ("probe: another value",))
+    assert wrong.marks["answer"] == class_data.Mark(0.0, "no points", ("probe: another value",))
 
 
 @pytest.mark.browser

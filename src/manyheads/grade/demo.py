@@ -14,7 +14,7 @@ from manyheads.course import sample
 from manyheads.course.build import build_into
 from manyheads.course.lesson import Course
 
-from . import engine, report, table
+from . import class_data, engine, report, table
 from .isolation import Settings
 from .nbgrading import Failed, Nbgrader
 from .sandbox import FULL, probe
@@ -52,7 +52,8 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
     demo = Demo(Nbgrader(course), course.lessons())
     level = probe().level
     if level != FULL:
-        console.print(f"This machine has no full sandbox (see `manyheads doctor`); the sample class does without: {level}")
+        console.print("This machine has no full sandbox (see `manyheads doctor`); "
+                      f"the sample class does without: {level}")
     students = [student.name for student in sample.STUDENTS]
     handed_in = [(lesson, student.name) for place, lesson in enumerate(demo.lessons) for student in sample.STUDENTS
                  if sample.hands_in(student, place)]
@@ -64,7 +65,8 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
         _each(demo, handed_in, progress, "handing in", hand_in)
         grading = progress.add_task("grading", total=len(handed_in))
         begun = time.monotonic()
-        outcome = engine.grade(course, workers=os.cpu_count() or 1, settings=Settings(level), watch=_Bar(progress, grading))
+        outcome = engine.grade(course, workers=os.cpu_count() or 1, settings=Settings(level),
+                               watch=_Bar(progress, grading))
         demo.grading = time.monotonic() - begun
         why_not = {(trouble.lesson, trouble.student): trouble.why for trouble in outcome.troubles}
         demo.problems += [f"grading {lesson} of {student}: {why}" for (lesson, student), why in why_not.items()]
@@ -76,7 +78,7 @@ def run(folder: Path, lessons: list[str] | None = None, origin: Course | None = 
         _each(demo, graded, progress, "writing feedback",
               lambda lesson, student: demo.feedback.append(demo.nbgrader.feedback(lesson, student)))
     demo.nbgrader.export(demo.csv)
-    demo.report = report.write(report.read(course), course.root / "report")[0]
+    demo.report = report.write(class_data.read(course), course.root / "report")[0]
     demo.seconds = time.monotonic() - started
     return demo
 
@@ -133,8 +135,9 @@ def show(demo: Demo, console: Console) -> None:
     console.print("Where to look (what each student got wrong stands above, lesson by lesson):")
     page = demo.nbgrader.place("feedback", demo.lessons[-1], "known-mistakes").with_suffix(".html")
     programs = Path(sys.executable).parent
-    for label, where in (("feedback, for a browser", page), ("report, for a browser", demo.report), ("graded notebooks", root / "autograded"),
-                         ("grades, nbgrader's CSV", demo.csv), ("the gradebook", root / "gradebook.db"),
+    for label, where in (("feedback, for a browser", page), ("report, for a browser", demo.report),
+                         ("graded notebooks", root / "autograded"), ("grades, nbgrader's CSV", demo.csv),
+                         ("the gradebook", root / "gradebook.db"),
                          ("Formgrader", f"cd {root} && {programs / 'jupyter'} lab")):
         console.print(f"  {label + ':':<25}{where}", soft_wrap=True, highlight=False)
     console.print("(The CSV has a 0 where a submission is missing: nbgrader writes it so.)")
