@@ -39,6 +39,7 @@ from manyheads.course.stock import nbgrader_config
 
 from . import intake
 from .execute import IsolatedExecute
+from .hand_in import Found, Missing, find_notebook, other_files
 from .isolation import Broken, Graded, Job, NotStarted, Settings, Workshop
 from .record import (
     FAILED,
@@ -86,7 +87,7 @@ class Lesson:
     def read(cls, course: Course, name: str, students_own: Iterable[str] = ()) -> "Lesson":
         """`students_own`: files beside the source notebook that do not replace a student's file of the same name."""
         source = course.notebook("source", name).read_bytes()
-        files = {path: data for path, data in intake.other_files(course.folder("source", name)).items()
+        files = {path: data for path, data in other_files(course.folder("source", name)).items()
                  if path not in students_own}
         notebook = nbformat.v4.reads_json(source.decode())
         cells = notebook.cells
@@ -100,14 +101,14 @@ class Lesson:
 class Folder:
     """What lies in a hand-in folder."""
 
-    found: intake.Found
+    found: Found
     stamp: bytes | None  # timestamp.txt as it is
     timestamp: datetime | None  # UTC, without time zone
 
     @classmethod
     def read(cls, path: Path, lesson: "Lesson") -> "Folder":
-        """Raises intake.Missing and intake.Unreadable."""
-        found = intake.find_notebook(path, lesson.name, lesson.notebook)
+        """Raises Missing and intake.Unreadable."""
+        found = find_notebook(path, lesson.name, lesson.notebook)
         file = path / TIMESTAMP
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LONGEST_TIMESTAMP:
             return cls(found, None, None)
@@ -394,7 +395,7 @@ class _Run:
         rules = self.lessons[lesson]
         try:
             folder = Folder.read(self.course.root / "submitted" / student / lesson, rules)
-        except (intake.Missing, intake.Unreadable) as problem:
+        except (Missing, intake.Unreadable) as problem:
             return HandIn(lesson, student, _digest(type(problem).__name__, str(problem), self.grader)), problem
         content = _digest(folder.found.data, folder.found.files)
         late = self.late(lesson, student, folder.timestamp)
@@ -408,7 +409,7 @@ class _Run:
         try:
             hand_in, folder = self._read(lesson, student)
             if isinstance(folder, Exception):
-                status = MISSING if isinstance(folder, intake.Missing) else UNREADABLE
+                status = MISSING if isinstance(folder, Missing) else UNREADABLE
                 return _Done(hand_in, Graded(status, str(folder)))
             rules = self.lessons[lesson]
             earlier = None if self.force else self.ledger.entry(lesson, student)

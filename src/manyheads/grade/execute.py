@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Dict, Float, Unicode
 
-from .intake import other_files
+from .hand_in import other_files
 from .isolation import Job, Settings, Workshop
 from .sandbox import FULL, Limits
 
@@ -21,11 +21,13 @@ _open: dict[Settings, Workshop] = {}
 class IsolatedExecute(NbGraderPreprocessor):
     """Stands in for nbgrader's Execute: student code runs in a sandbox, test cells where it cannot reach them."""
 
-    sandbox = Unicode(FULL, help='"full", "reduced" or "none"; grading refuses where the machine has less').tag(config=True)
+    sandbox = Unicode(
+        FULL, help='"full", "reduced" or "none"; grading refuses where the machine has less').tag(config=True)
     seconds_a_cell = Float(30.0, help="what a cell of the student's may take").tag(config=True)
     seconds_a_call = Float(10.0, help="what one call from a test may take").tag(config=True)
     seconds_in_all = Float(180.0, help="what a notebook may take").tag(config=True)
-    limits = Dict(help="of the sandbox, such as {'memory_mb': 4096}; see manyheads.grade.sandbox.Limits").tag(config=True)
+    limits = Dict(
+        help="of the sandbox, such as {'memory_mb': 4096}; see manyheads.grade.sandbox.Limits").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         try:
@@ -44,7 +46,8 @@ class IsolatedExecute(NbGraderPreprocessor):
         return nbformat.reads(graded.notebook.decode(), as_version=4)
 
     def settings(self) -> Settings:
-        return Settings(self.sandbox, Limits(**self.limits), self.seconds_a_cell, self.seconds_a_call, self.seconds_in_all)
+        return Settings(self.sandbox, Limits(**self.limits), self.seconds_a_cell, self.seconds_a_call,
+                        self.seconds_in_all)
 
     def _workshop(self) -> Workshop:
         """One for the process: Formgrader grades inside the Jupyter server, a notebook at a time."""

@@ -1,8 +1,8 @@
-"""What is repaired or refused in a hand-in before anything runs.
+"""What is repaired or refused in a notebook that was handed in, before anything runs.
 
-:func:`find_notebook` looks for the notebook in a hand-in folder, :func:`parse` reads it, :func:`rebuild` makes from it
-the notebook that is graded: all that a student does not write comes from ``source/``. :class:`Intake` is the same for
-nbgrader's own commands.
+:func:`parse` reads it, :func:`rebuild` makes from it the notebook that is graded: all that a student does not write
+comes from ``source/``. :class:`Intake` is the same for nbgrader's own commands. :mod:`.hand_in` looks for the notebook
+in a hand-in folder.
 """
 
 import ast
@@ -11,14 +11,10 @@ import binascii
 import copy
 import gc
 import json
-import os
 import re
 import shutil
-import stat
-import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from importlib.machinery import PathFinder
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -39,19 +35,12 @@ MOST_CELLS = 2_000
 MOST_VALUES = 8_000_000  # in the whole file: small ones need much more memory than their text
 MOST_METADATA = 100_000  # characters, of a cell or of the notebook: larger ones are dropped
 DEEPEST = 100  # brackets in brackets; a notebook has fewer than ten
-MOST_FILE_BYTES = 10 * 2**20  # of all other files together
-MOST_FILES = 1_000
-MOST_ENTRIES = 5_000  # that are looked at in a folder
 MOST_PICTURE_BYTES = 10 * 2**20  # of all attachments of a notebook together
 _MOST_SENTENCES = 100  # on what was repaired
 
 
 class Unreadable(Exception):
     """Why this is no notebook that can be graded, in one line."""
-
-
-class Missing(Exception):
-    """A hand-in folder without a notebook, in one line."""
 
 
 def grade_id(cell: NotebookNode) -> str | None:
@@ -502,7 +491,10 @@ def _is_python(text: str) -> bool:
 
 
 def defines(text: str, name: str) -> bool:
-    """Whether a line at the margin defines the name, as far as can be told without parsing. Takes time as the text is long."""
+    """Whether a line at the margin defines the name, as far as can be told without parsing.
+
+    Takes time as the text is long.
+    """
     for line in text.split("\n"):
         line = line[:_WIDEST]
         if name not in line or line[0].isspace():
@@ -735,9 +727,26 @@ def _keep_pictures_only(cells: list[NotebookNode]) -> list[str]:
         if kept:
             cell["attachments"] = kept
         if gone:
-            told.append(f"An attachment of the cell {_list([_label(cell)])} was taken away, as no picture or too large: "
-                        f"{_list(gone)}.")
+            told.append(f"An attachment of the cell {_list([_label(cell)])} was taken away, "
+                        f"as no picture or too large: {_list(gone)}.")
     return told
+
+
+def likeness_to(source: NotebookNode) -> Callable[[NotebookNode], int]:
+    """How many of the lesson's questions a notebook has, as a function of it. Set-up cells are alike in all lessons."""
+    lesson = _Lesson(source)
+    questions = {number for number in lesson.named.values()
+                 if lesson.cells[number].cell_type == "code" and number not in lesson.setups}
+
+    def likeness(nb: NotebookNode) -> int:
+        slots = [_Slot(_bare(cell)) for cell in nb.cells]
+        _match(slots, lesson)
+        return len({slot.origin for slot in slots} & questions)
+
+    return likeness
+
+
+# ---- through nbgrader -----------------------------------------------------------------------------------------
 
 
 class Intake(NbGraderPreprocessor):
@@ -793,7 +802,14 @@ class Intake(NbGraderPreprocessor):
                 shutil.rmtree(copied / link)
             else:
                 (copied / link).unlink(missing_ok=True)
-        return [f"Left out, as symbolic links: {_shown(sorted(map(str, links)))}."] if links else []
+        return [f"Left out, as symbolic links: {shown(sorted(map(str, links)))}."] if links else []
+
+
+def shown(names: Iterable[str]) -> str:
+    """Names of files for a line of text, whatever is in them."""
+    names = list(names)
+    clear = [ascii(name)[1:-1] if not name.isprintable() else name for name in names[:5]]
+    return ", ".join(clear) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 NOT_PLAIN = "holds a character that a web page would take for markup: rename it"
@@ -825,228 +841,3 @@ def gradebook_differs(db_url: str, assignment: str, notebook: str, source: Noteb
                 for cell in found.source_cells}
     # Cells that left source/ may be kept for the marks that somebody gave by hand.
     return any(held.get(name) != cell for name, cell in wanted.items())
-
-
-# ---- hand-in folders ------------------------------------------------------------------------------------------
-
-_LEFT_OUT = {".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "timestamp.txt"}
-_DEEPEST_FOLDER = 8
-_MOST_NOTEBOOKS = 20  # that are read to find the right one
-
-
-@dataclass
-class Found:
-    """What a hand-in folder holds: the notebook's bytes, its name in the folder, other files, what was noticed."""
-
-    data: bytes
-    name: str
-    files: dict[str, bytes] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
-def find_notebook(folder: Path, lesson: str, source: NotebookNode) -> Found:
-    """The notebook in a hand-in folder: the one with the lesson's name, or else the one that is most like it.
-
-    Raises Missing if there is none, and Unreadable if it cannot be opened. Links are never followed, and nothing but
-    plain files is opened.
-    """
-    _look_at(folder)
-    seen = _Walk(folder)
-    if "." in seen.closed:
-        raise Unreadable("the hand-in folder cannot be opened: see to its permissions")
-    proper = f"{lesson}.ipynb"
-    is_proper = _is_plain(folder / proper)
-    others = [name for name in seen.notebooks if name != proper][:_MOST_NOTEBOOKS]
-    if is_proper and not others:
-        return Found(_read(folder, proper, MOST_BYTES), proper, *_with_notes(seen))
-    wanted = _Lesson(source)
-    alike: dict[str, tuple[int, bytes]] = {}
-    problem = None
-    for name in ([proper] if is_proper else []) + others:
-        try:
-            data = _read(folder, name, MOST_BYTES)
-            alike[name] = (_likeness(parse(data), wanted), data)
-        except Unreadable as reason:
-            problem = problem or reason
-    best = max(alike, key=lambda name: (alike[name][0] > 0, name == proper, alike[name][0]), default=None)
-    if best is None or (alike[best][0] == 0 and best != proper):
-        if problem is not None:
-            raise problem
-        if proper in seen.links:
-            raise Unreadable(f"{proper} is a symbolic link, which is not followed: hand in the file itself")
-        if os.path.lexists(folder / proper):
-            raise Unreadable(f"{proper} is no plain file: hand in the notebook itself")
-        held = f" ({_shown(others)}: none of the lesson's questions in it)" if others else ""
-        if not others and seen.others:
-            held = f" (there is {_shown(name for name, _ in sorted(seen.others))})"
-        raise Missing(f"no notebook {proper} was handed in{held}")
-    files, notes = _with_notes(seen)
-    if best != proper:
-        why = f" ({proper} cannot be used: {problem})" if is_proper and problem else ""
-        notes.append(f"{_shown([best])} was taken for {proper}: it holds {alike[best][0]} cells of the lesson{why}.")
-    elif alike[best][0] == 0:
-        notes.append(f"{proper} holds none of the lesson's questions: is it the notebook of another lesson?")
-    if len(alike) > 1:
-        rest = _shown(name for name in alike if name != best)
-        notes.append(f"Several notebooks were handed in: {_shown([best])} was graded, {rest} not.")
-    return Found(alike[best][1], best, files, notes)
-
-
-def other_files(folder: Path) -> dict[str, bytes]:
-    """The plain files of a folder but notebooks, by their path in it: what student code may read."""
-    return _Walk(folder).files()[0]
-
-
-def _with_notes(seen: "_Walk") -> tuple[dict[str, bytes], list[str]]:
-    files, notes = seen.files()
-    return files, seen.notes() + notes
-
-
-def _look_at(folder: Path) -> None:
-    try:
-        mode = os.lstat(folder).st_mode
-    except FileNotFoundError:
-        raise Missing("nothing was handed in: there is no such folder") from None
-    except OSError as problem:
-        raise Unreadable(f"the folder cannot be opened ({problem.strerror})") from None
-    if stat.S_ISLNK(mode):
-        raise Unreadable("the hand-in folder is a symbolic link, which is not followed: put the files there themselves")
-    if not stat.S_ISDIR(mode):
-        raise Unreadable("where the hand-in folder should be there is a file")
-
-
-def _is_plain(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
-def _read(folder: Path, name: str, most: int) -> bytes:
-    """A plain file of at most so many bytes. Raises Unreadable."""
-    try:
-        # Not blocking: what was a file a moment ago may be a pipe now.
-        descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                raise Unreadable(f"{_shown([name])} is no plain file")
-            if facts.st_size > most:
-                size = facts.st_size / 2**20
-                raise Unreadable(f"{_shown([name])} has {size:.0f} MB; at most {most // 2**20} MB are read")
-            return file.read(most)
-    except OSError as problem:
-        raise Unreadable(f"{_shown([name])} cannot be opened ({problem.strerror})") from None
-
-
-class _Walk:
-    """A bounded look into a folder, the upper levels first, without opening anything."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.notebooks: list[str] = []
-        self.others: list[tuple[str, int]] = []  # name, size
-        self.links: list[str] = []
-        self.special: list[str] = []
-        self.closed: list[str] = []
-        self.cut = False
-        left, level = MOST_ENTRIES, [""]
-        for _ in range(_DEEPEST_FOLDER):
-            below = []
-            for inside in level:
-                left = self._look_into(inside, left, below)
-            level = sorted(below)
-        self.cut = self.cut or bool(level)
-        self.notebooks.sort(key=lambda name: (name.count("/"), name))
-
-    def _look_into(self, inside: str, left: int, below: list[str]) -> int:
-        try:
-            with os.scandir(self.folder / inside) as entries:
-                for entry in entries:
-                    if left <= 0:
-                        self.cut = True
-                        break
-                    left -= 1
-                    if entry.name not in _LEFT_OUT:
-                        self._sort_in(f"{inside}/{entry.name}".lstrip("/"), entry.stat(follow_symlinks=False), below)
-        except OSError:
-            self.closed.append(inside or ".")
-        return left
-
-    def _sort_in(self, name: str, facts: os.stat_result, below: list[str]) -> None:
-        if stat.S_ISLNK(facts.st_mode):
-            self.links.append(name)
-        elif stat.S_ISDIR(facts.st_mode):
-            below.append(name)
-        elif not stat.S_ISREG(facts.st_mode):
-            self.special.append(name)
-        elif name.lower().endswith(".ipynb"):
-            self.notebooks.append(name)
-        else:
-            self.others.append((name, facts.st_size))
-
-    def files(self) -> tuple[dict[str, bytes], list[str]]:
-        """The other files, and what is said of those that are left out."""
-        held: dict[str, bytes] = {}
-        left, shadows, strange, large, closed = MOST_FILE_BYTES, [], [], [], []
-        for name, size in sorted(self.others):
-            if not name.isprintable() or not _is_text(name):
-                strange.append(name)
-            elif _hides_a_module(name):
-                shadows.append(name)
-            elif size > left or len(held) >= MOST_FILES:
-                large.append(name)
-            else:
-                try:
-                    held[name] = _read(self.folder, name, left)
-                    left -= len(held[name])
-                except Unreadable:
-                    closed.append(name)
-        said = ((shadows, "would hide a Python module of the same name"),
-                (strange, "names that cannot be kept"),
-                (large, f"more than {MOST_FILES} files or {MOST_FILE_BYTES // 2**20} MB in all"),
-                (closed, "cannot be read"))
-        return held, [f"Left out: {_shown(names)} ({why})." for names, why in said if names]
-
-    def notes(self) -> list[str]:
-        said = ((self.links, "symbolic links, which are not followed"), (self.special, "no plain files"),
-                (self.closed, "folders that cannot be opened"))
-        notes = [f"Left out: {_shown(names)} ({why})." for names, why in said if names]
-        if self.cut:
-            notes.append(f"Only {MOST_ENTRIES} entries of the folder were looked at, {_DEEPEST_FOLDER} levels deep.")
-        return notes
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _hides_a_module(name: str) -> bool:
-    """Whether a student's file would be imported in place of a module that is installed."""
-    top, _, rest = name.partition("/")
-    if not (rest == "__init__.py" or (not rest and top.endswith((".py", ".so", ".pyd")))):
-        return False  # of a folder without __init__.py only those modules can be imported that nobody else has
-    module = top.split(".")[0]
-    if module in sys.stdlib_module_names or module == "manyheads":
-        return True
-    installed = [place for place in sys.path if place.endswith(("site-packages", "dist-packages"))]
-    return module.isidentifier() and PathFinder.find_spec(module, installed) is not None
-
-
-def _shown(names: Iterable[str]) -> str:
-    """Names of files for a line of text, whatever is in them."""
-    names = list(names)
-    clear = [ascii(name)[1:-1] if not name.isprintable() else name for name in names[:5]]
-    return ", ".join(clear) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def _likeness(nb: NotebookNode, lesson: _Lesson) -> int:
-    """How many of the lesson's questions a notebook has. Set-up cells are alike in all lessons."""
-    slots = [_Slot(_bare(cell)) for cell in nb.cells]
-    _match(slots, lesson)
-    return len({slot.origin for slot in slots} & {number for number in lesson.named.values()
-                if lesson.cells[number].cell_type == "code" and number not in lesson.setups})
