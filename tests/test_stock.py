@@ -4,10 +4,10 @@ import os
 import shutil
 
 import pytest
-from nbgrader.preprocessors import ClearOutput
 from small_class import LESSON, released, small_course
 
 from manyheads.course.stock import find_tools
+from manyheads.grade.intake import Intake
 
 
 def test_nbgraders_programs_are_found_without_an_activated_environment(monkeypatch):
@@ -24,6 +24,6 @@ def test_grading_that_is_broken_off_is_no_failed_grading(tmp_path, monkeypatch):
     def broken_off(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ClearOutput, "preprocess", broken_off)
+    monkeypatch.setattr(Intake, "preprocess", broken_off)
     with pytest.raises(KeyboardInterrupt):
         nbgrader.autograde(LESSON, "ada")
