@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Dict, Float, Unicode
 
@@ -41,6 +42,8 @@ class IsolatedExecute(NbGraderPreprocessor):
         job = Job(who["assignment"], self._source(who).read_bytes(), nbformat.v4.writes(nb).encode(), intake=False,
                   files=self._files(who))
         graded = self._workshop().grade(job)
+        if graded.status != "graded":
+            raise NbGraderException(f"{who['student']}, {who['notebook']}: {graded.reason}")
         for note in graded.notes:
             self.log.warning("%s, %s: %s", who["student"], who["notebook"], note)
         return nbformat.reads(graded.notebook.decode(), as_version=4)
