@@ -102,7 +102,6 @@ class Sitting:
     keep: dict[str, dict]
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=lambda: {"start": 0.0, "cells": 0.0, "tests": 0.0})
-    verdicts: dict[str, feedback.Verdict] = field(default_factory=dict)
     mistakes: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -154,7 +153,7 @@ class Sitting:
                 continue
             verdict = feedback.verdict(cell, self.nb)
             status = {feedback.TIMED_OUT: TIMED_OUT, feedback.NOT_ATTEMPTED: NOT_ATTEMPTED,
-                      "crashed": CRASHED}.get(verdict.status, GRADED)
+                      feedback.CRASHED: CRASHED}.get(verdict.status, GRADED)
             found[name] = Question(status, verdict.message, self.mistakes.get(name), got, most)
             cell.metadata["manyheads"] = {**cell.metadata.get("manyheads", {}), "verdict": {
                 "status": verdict.status, "message": verdict.message, "mistake": found[name].mistake, "question": status}}
