@@ -25,11 +25,13 @@ from manyheads.course.lesson import role_of
 from manyheads.course.refuse import names_of
 
 from . import feedback, frames, harmless, intake, sandbox
+from .feedback import CRASHED, NOT_ATTEMPTED, TIMED_OUT
 from .isolation import Question, Settings
 from .remote import CellTimeoutError, Process, Remote, StudentProcessDied
 from .shell import Shell
 
-GRADED, TIMED_OUT, CRASHED, NOT_ATTEMPTED, BY_HAND = "graded", "timed out", "crashed", "not attempted", "by hand"
+GRADED, BY_HAND = "graded", "by hand"
+_NO_ANSWER = (TIMED_OUT, CRASHED, NOT_ATTEMPTED)  # what else may become of a question, by a verdict of that name
 SECONDS_OF_OUR_OWN = 60  # beyond what student code may take
 MOST_SHOWN = 16_000_000  # characters of all outputs of a notebook
 # Of our processor, for judging what student code gave: a test's own function may be called with anything.
@@ -60,7 +62,8 @@ def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes]
     """Grade a submission. Returns the fields of :class:`.isolation.Graded` and the notebook. Raises Unreadable."""
     started = time.monotonic()
     settings = Settings.from_dict(order["settings"])
-    _limit_ourselves(settings)
+    # The last resort where even a limited test does not come back: our end is the end of our student processes.
+    signal.alarm(int(settings.seconds_in_all) + SECONDS_OF_OUR_OWN)
     right = nbformat.v4.reads(source.decode())
     if order["intake"]:
         nb, repaired = intake.rebuild(intake.parse(submission), right)
@@ -81,11 +84,6 @@ def grade(order: dict, source: bytes, submission: bytes, files: dict[str, bytes]
     answer = {"status": GRADED, "questions": {name: asdict(one) for name, one in questions.items()},
               "repaired": repaired, "notes": sitting.notes, "seconds": seconds, "sandbox": settings.level}
     return answer, nbformat.v4.writes(nb).encode() + b"\n"
-
-
-def _limit_ourselves(settings: Settings) -> None:
-    """The last resort where even a limited test does not come back: its end is the end of its student processes."""
-    signal.alarm(int(settings.seconds_in_all) + SECONDS_OF_OUR_OWN)
 
 
 @dataclass
@@ -112,8 +110,7 @@ class Sitting:
         self.lost: dict[str, BaseException] = {}  # name -> why the cell that should define it ended without
         self.right = {intake.grade_id(cell): cell.source for cell in self.source.cells if role_of(cell) in ("setup", "test")}
         self.asked = set(self.source.metadata.get("manyheads", {}).get("names") or names_of(self.source))
-        self.gives = {intake.grade_id(cell): {name for name in self.asked if intake.defines(cell.source, name)}
-                      for cell in self.source.cells if is_solution(cell) and cell.cell_type == "code"}
+        self.solutions = {intake.grade_id(cell): cell.source for cell in self.source.cells if is_solution(cell)}
         self.number = 0
         self.shown = 0  # characters of outputs
         self.judged = 0.0  # seconds of our processor
@@ -148,15 +145,12 @@ class Sitting:
                 found[name] = Question(NOT_ATTEMPTED if got == 0 else BY_HAND, points=got, of=most)
                 continue
             if name in self.keep:
-                held = cell.metadata.get("manyheads", {}).get("verdict", {})
-                found[name] = Question(held.get("question", GRADED), held.get("message", ""), held.get("mistake"), got, most)
+                found[name] = _question(cell.metadata.get("manyheads", {}).get("verdict", {}), got, most)
                 continue
             verdict = feedback.verdict(cell, self.nb)
-            status = {feedback.TIMED_OUT: TIMED_OUT, feedback.NOT_ATTEMPTED: NOT_ATTEMPTED,
-                      feedback.CRASHED: CRASHED}.get(verdict.status, GRADED)
-            found[name] = Question(status, verdict.message, self.mistakes.get(name), got, most)
-            cell.metadata["manyheads"] = {**cell.metadata.get("manyheads", {}), "verdict": {
-                "status": verdict.status, "message": verdict.message, "mistake": found[name].mistake, "question": status}}
+            held = {"status": verdict.status, "message": verdict.message, "mistake": self.mistakes.get(name)}
+            found[name] = _question(held, got, most)
+            cell.metadata["manyheads"] = {**cell.metadata.get("manyheads", {}), "verdict": held}
         return found
 
     def _student(self) -> Process:
@@ -187,8 +181,8 @@ class Sitting:
             outputs, _ = process.run(cell.source, self.number)
         except (CellTimeoutError, StudentProcessDied) as problem:
             outputs = [_error(problem)]
-            names = {name for name in self.asked if intake.defines(cell.source, name)}
-            self.lost |= dict.fromkeys(names | self.gives.get(intake.grade_id(cell), set()), problem)
+            texts = cell.source, self.solutions.get(intake.grade_id(cell), "")  # as it is, and as it should be
+            self.lost |= {name: problem for name in self.asked if any(intake.defines(text, name) for text in texts)}
         else:
             self.done.append((cell.source, self.number))
         self.seconds["cells"] += time.monotonic() - begun
@@ -264,6 +258,12 @@ def _limit_memory() -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _question(held: dict, got: float, most: float) -> Question:
+    """A question by the verdict that its test cell holds."""
+    status = held.get("status")
+    return Question(status if status in _NO_ANSWER else GRADED, held.get("message", ""), held.get("mistake"), got, most)
 
 
 def _length(output: dict) -> int:

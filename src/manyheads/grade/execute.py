@@ -12,6 +12,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Dict, Float, Unicode
 
 from .hand_in import other_files
+from .intake import folder_of
 from .isolation import Job, Settings, Workshop
 from .sandbox import FULL, Limits
 
@@ -62,13 +63,9 @@ class IsolatedExecute(NbGraderPreprocessor):
             return _open[settings]
 
     def _source(self, who: dict) -> Path:
-        return self._folder("source_directory", ".", who) / f"{who['notebook']}.ipynb"
+        return folder_of(self, "source_directory", ".", who) / f"{who['notebook']}.ipynb"
 
     def _files(self, who: dict) -> dict[str, bytes]:
         """What lies beside the notebook. Not as nbgrader has copied it: that follows a student's links to anywhere."""
-        theirs = other_files(self._folder("submitted_directory", who["student"], who))
-        return {**theirs, **other_files(self._folder("source_directory", ".", who))}
-
-    def _folder(self, step: str, student: str, who: dict) -> Path:
-        directory = self.parent.parent.coursedir  # of the converter, which holds the exporter, which holds this
-        return Path(directory.format_path(getattr(directory, step), student, who["assignment"]))
+        theirs = other_files(folder_of(self, "submitted_directory", who["student"], who))
+        return {**theirs, **other_files(folder_of(self, "source_directory", ".", who))}

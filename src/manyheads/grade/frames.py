@@ -15,6 +15,7 @@ MOST_BYTES = 64 * 2**20  # of a message
 MOST_JSON = 8 * 2**20  # reading it takes a second or two at worst
 MOST_OPENINGS = 500_000  # "[" and "{" in the JSON: what makes a small text large in memory
 MOST_BUFFERS = 10_000
+MOST_OF_AN_ANSWER = 16 * 2**20  # of student code; the largest right one, the weights of a trained layer, has 2.4 MB
 MOST_WITH_A_NOTEBOOK = 256 * 2**20  # between client and examiner, who trust each other
 
 # For orders with descriptors, one a packet. macOS has only streams; what comes with descriptors arrives alone there too.

@@ -749,6 +749,12 @@ def likeness_to(source: NotebookNode) -> Callable[[NotebookNode], int]:
 # ---- through nbgrader -----------------------------------------------------------------------------------------
 
 
+def folder_of(step: NbGraderPreprocessor, which: str, student: str, who: dict) -> Path:
+    """A folder of the hand-in that an nbgrader step works on; ``which`` is "submitted_directory" and the like."""
+    directory = step.parent.parent.coursedir  # of the converter, which holds the exporter, which holds the step
+    return Path(directory.format_path(getattr(directory, which), student, who["assignment"]))
+
+
 class Intake(NbGraderPreprocessor):
     """:func:`rebuild` among ``Autograde.sanitize_preprocessors``: alone before CheckCellMetadata.
 
@@ -777,7 +783,7 @@ class Intake(NbGraderPreprocessor):
         return new, resources
 
     def _source(self, who: dict) -> NotebookNode:
-        folder = self._folder("source_directory", ".", who)
+        folder = folder_of(self, "source_directory", ".", who)
         try:
             return parse((folder / f"{who['notebook']}.ipynb").read_bytes())
         except OSError:
@@ -786,14 +792,10 @@ class Intake(NbGraderPreprocessor):
         except Unreadable as problem:
             raise NbGraderException(f"source/{who['assignment']}/{who['notebook']}.ipynb: {problem}") from None
 
-    def _folder(self, step: str, student: str, who: dict) -> Path:
-        directory = self.parent.parent.coursedir  # of the converter, which holds the exporter, which holds this
-        return Path(directory.format_path(getattr(directory, step), student, who["assignment"]))
-
     def _without_links(self, who: dict) -> list[str]:
         """Take out of autograded/ what nbgrader has copied there by following links of the student's."""
-        theirs = self._folder("submitted_directory", who["student"], who)
-        copied = self._folder("autograded_directory", who["student"], who)
+        theirs = folder_of(self, "submitted_directory", who["student"], who)
+        copied = folder_of(self, "autograded_directory", who["student"], who)
         if (theirs / f"{who['notebook']}.ipynb").is_symlink() or theirs.is_symlink():
             raise NbGraderException(f"{who['notebook']}.ipynb is a symbolic link: ask for the notebook itself")
         links = [path.relative_to(theirs) for path in theirs.rglob("*") if path.is_symlink()]

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import frames
-from .sandbox import FULL, NONE, Limits
+from .sandbox import FULL, NONE, REDUCED, Limits, probe
 
 # A zygote takes 2 to 4 s to import everything; this is for a machine under load.
 SECONDS_TO_START = 120
@@ -47,11 +47,11 @@ class Settings:
     seconds_in_all: float = 180.0
 
     def to_dict(self) -> dict:
-        return {**asdict(self), "limits": asdict(self.limits)}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, held: dict) -> "Settings":
-        return cls(**{**held, "limits": Limits(**held["limits"])})
+        return cls(**{**held, "limits": Limits.from_dict(held["limits"])})
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,11 @@ def demand(level: str) -> None:
     """Raise Unsafe unless this machine has the sandbox ``level`` or a better one."""
     if level == NONE:
         return
-    from .sandbox import probe
-
     report = probe()
-    order = (NONE, "reduced", FULL)
+    order = (NONE, REDUCED, FULL)
     if order.index(report.level) < order.index(level):
         missing = "; ".join(report.missing) or "no reason is known"
-        way = ("--reduced-sandbox grades with less protection, " if report.level == "reduced" else "")
+        way = ("--reduced-sandbox grades with less protection, " if report.level == REDUCED else "")
         raise Unsafe(f"no {level} sandbox on this machine ({missing}): ask `manyheads doctor`; "
                      f"{way}--no-sandbox with none at all")
 

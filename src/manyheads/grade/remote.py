@@ -14,7 +14,6 @@ from manyheads.check.errors import NotAttempted, NotRight
 from . import frames, wire
 from .isolation import Settings
 
-MOST_BYTES = 16 * 2**20  # of one answer; the largest right one, the weights of a trained layer, has 2.4 MB
 MOST_ITEMS = 10_000  # handles of one student process
 MOST_KINDS = 1000  # names of classes that these may have
 MOST_CALLED_BACK = 2 * frames.MOST_BYTES  # in the callbacks of one call: a test's function may keep what it is given
@@ -40,7 +39,7 @@ class Process:
         self.settings, self.deadline = settings, deadline
         self.line, talk = socket.socketpair()
         self.leash, leash = socket.socketpair()
-        order = {"start": "student", "level": settings.level, "limits": settings.to_dict()["limits"]}
+        order = {"start": "student", "level": settings.level, "limits": settings.limits.to_dict()}
         with talk, leash:
             socket.send_fds(ask, [json.dumps(order).encode()], [talk.fileno(), leash.fileno()])
         self.gone: str | None = None  # why, once it is dead
@@ -110,7 +109,7 @@ class Process:
 
     def _answer_to(self, order: dict, until: float) -> tuple[dict, list[bytes]]:
         """The next message, which must be about this order: made-up ones would be taken for answers to later orders."""
-        answer, buffers = frames.receive(self.line, until, MOST_BYTES)
+        answer, buffers = frames.receive(self.line, until, frames.MOST_OF_AN_ANSWER)
         if answer.get("turn") != order["turn"]:
             raise wire.Malformed("an answer to another question")
         return answer, buffers

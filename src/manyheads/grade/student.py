@@ -22,7 +22,6 @@ from .shell import Shell
 
 # What `check` runs beside the student's function, because it needs more than data: gradients, strides, shared memory.
 BESIDE = ("gradient", "parameter_gradients", "on_non_contiguous", "shares_parameters")
-MOST_BYTES = 16 * 2**20  # of one answer, as the examiner takes it
 MOST_CALLBACKS = 20_000  # in one call
 MOST_SAID = 10_000  # characters of an exception's message
 
@@ -87,7 +86,7 @@ class _Student:
             answer["changed"] = [[place, back.tree(item)] for place, item in changed]
         answer |= {"turn": order["turn"], "own": len(outputs.buffers)}
         try:
-            frames.send(self.line, answer, [*outputs.buffers, *back.buffers], most_bytes=MOST_BYTES)
+            frames.send(self.line, answer, [*outputs.buffers, *back.buffers], most_bytes=frames.MOST_OF_AN_ANSWER)
         except frames.NotPlain as problem:
             frames.send(self.line, {"turn": order["turn"], "own": 0, "raised": self._raised(problem)})
         self.turn = turn

@@ -6,7 +6,6 @@ nothing worth stealing.
 """
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -19,7 +18,7 @@ import time
 import traceback
 from collections.abc import Iterator
 
-from . import frames, sandbox
+from . import frames, linux, sandbox
 from .sandbox import Limits
 
 SECONDS_IDLE = 900  # then it goes home; the client starts another when it needs one
@@ -134,7 +133,8 @@ class _Zygote:
             self.examiners.add(child)
             return
         with _only_here():
-            _die_with_parent()
+            if sys.platform == "linux":
+                linux.die_with_parent(signal.SIGKILL)
             self._close_all(mine, *self.asking, self.line)
             from .examiner import serve
 
@@ -146,7 +146,7 @@ class _Zygote:
             return  # the keeper is reaped with the others
         with _only_here():
             self._close_all(*self.asking, self.line)
-            sandbox.enter(order["level"], Limits(**order["limits"]), [talk], leash)
+            sandbox.enter(order["level"], Limits.from_dict(order["limits"]), [talk], leash)
             from .student import serve
 
             serve(socket.socket(fileno=talk), self.shell)
@@ -180,8 +180,3 @@ def _only_here() -> Iterator[None]:
         sys.stderr.flush()
     finally:
         os._exit(status)
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
