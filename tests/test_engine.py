@@ -509,9 +509,9 @@ def test_killed_between_two_steps_of_one_submission(course, undisturbed, moment)
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_graded(course, undisturbed):
-    run = start(course, EXAMINER_SECONDS="0.3", COMMAND="1")
+    run = start(course, EXAMINER_SECONDS="1", COMMAND="1")
     for line in run.stdout:
-        if line.startswith("[3/8"):
+        if line.startswith("[1/8"):
             run.send_signal(signal.SIGINT)
     assert run.wait() == 130
     stopped = re.search(r"stopped; (\d) graded are kept; run again to go on", run.stderr.read())
